@@ -1,0 +1,4 @@
+"""rollgraph.
+
+Which steps of these rollouts mattered, and did training learn from them?
+"""
