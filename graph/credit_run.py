@@ -1,0 +1,35 @@
+"""A stored computation of credits: what the log keeps of it, and its rows in the graph.
+
+The record has the CreditRun node's properties and, under `values`, one object a rollout: rollout,
+advantage, fallback, and the lists `steps` (step, credit, factor, weight, advantage) and `commands`
+(step, command, credit, direct, indirect, reaches).
+"""
+
+from typing import Any
+
+from .store import Rows
+
+KIND = "credit_run"
+"""The `kind` in the header of a log's batch that holds one."""
+
+
+def credit_run_rows(record: dict[str, Any]) -> Rows:
+    """Make the rows of a stored computation."""
+    rows = Rows()
+    run = record["id"]
+    rows.add("CreditRun", **{name: value for name, value in record.items() if name != "values"})
+    rollouts = rows.edges["CREDITED", "CreditRun", "Rollout"]
+    steps = rows.edges["CREDITED", "CreditRun", "Step"]
+    commands = rows.edges["CREDITED", "CreditRun", "Command"]
+    for value in record["values"]:
+        rollout = value["rollout"]
+        nothing = (None, None, None)
+        rollouts.append((run, rollout, *nothing, value["advantage"], value["fallback"], *nothing))
+        for step in value["steps"]:
+            given = (step["credit"], step["factor"], step["weight"], step["advantage"])
+            steps.append((run, f"{rollout}/{step['step']}", *given, None, *nothing))
+        for command in value["commands"]:
+            key = f"{rollout}/{command['step']}/{command['command']}"
+            given = (command["direct"], command["indirect"], command["reaches"])
+            commands.append((run, key, command["credit"], *nothing, None, *given))
+    return rows

@@ -1,0 +1,302 @@
+"""The graph's one schema table: every label, edge type and property, for both engines.
+
+The embedded engine's DDL, Neo4j's constraints, the Arrow types of what ingest writes, the list of
+labels that a statement may name and the page `docs/graph.md` are all read off this table. Every
+node has one key, the string `id`, stable across re-ingest:
+
+    Rollout   R                     the record's id
+    Step      R/2                   step 2 of rollout R
+    Command   R/2/0, R/verifier     command 0 of step 2; the verifier's
+    Resource  R/r12                 the twelfth resource that the rollout touched
+    Fragment  R/f40                 its fortieth fragment
+
+The last part never holds a slash, so no two nodes of a label share a key, whatever a rollout's id
+looks like. A property of type TEXT is capped at `TEXT_LIMIT` characters; where that cut it,
+`NAME_length` and `NAME_sha256` tell of the whole text, which the rollout log keeps.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Literal
+
+import pyarrow as pa
+
+SCHEMA_VERSION = 1
+TEXT_LIMIT = 4096
+
+Type = Literal["STRING", "INT64", "DOUBLE", "BOOLEAN", "STRING[]", "TEXT"]
+
+ARROW: dict[str, pa.DataType] = {
+    "STRING": pa.string(),
+    "INT64": pa.int64(),
+    "DOUBLE": pa.float64(),
+    "BOOLEAN": pa.bool_(),
+    "STRING[]": pa.list_(pa.string()),
+}
+
+
+@dataclass(frozen=True)
+class Property:
+    """A property of a node or an edge."""
+
+    name: str
+    type: Type
+    about: str
+
+    def columns(self) -> Iterator[tuple[str, str]]:
+        """Yield (column, engine type): one, or three for a TEXT."""
+        if self.type != "TEXT":
+            yield self.name, self.type
+            return
+        yield self.name, "STRING"
+        yield f"{self.name}_length", "INT64"
+        yield f"{self.name}_sha256", "STRING"
+
+
+@dataclass(frozen=True)
+class Node:
+    """A label; its key is the string `id`."""
+
+    label: str
+    about: str
+    properties: tuple[Property, ...]
+    indexed: str | None = None
+    """A property that Neo4j keeps an index of; the embedded engine scans its column instead."""
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Column to engine type, the key first."""
+        return {"id": "STRING"} | _columns(self.properties)
+
+
+@dataclass(frozen=True)
+class Edge:
+    """An edge type, and the labels that it joins."""
+
+    type: str
+    ends: tuple[tuple[str, str], ...]
+    about: str
+    properties: tuple[Property, ...] = ()
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Column to engine type, the two ends' keys first."""
+        return {"source": "STRING", "target": "STRING"} | _columns(self.properties)
+
+
+def _columns(properties: tuple[Property, ...]) -> dict[str, str]:
+    return {name: kind for prop in properties for name, kind in prop.columns()}
+
+
+_METADATA = Property("metadata", "STRING", "JSON: metadata, and keys that the format does not name")
+_WHOLE_FILE = "the `whole_file` policies (D1) under which it holds"
+
+NODES: tuple[Node, ...] = (
+    Node(
+        "Task",
+        "one problem instance",
+        (
+            Property("description", "TEXT", "the prompt that states the task"),
+            Property("benchmark", "STRING", "such as terminal-bench@2.0"),
+            Property("values", "STRING[]", "typed values in the description: no stdout evidence"),
+            Property("digest", "STRING", "hash of the record; NULL: a bare task, known by its id"),
+            _METADATA,
+        ),
+    ),
+    Node(
+        "Rollout",
+        "one recorded attempt at a task",
+        (
+            Property("task", "STRING", "the task's id"),
+            Property("group", "STRING", "the sibling rollouts that are compared"),
+            Property("slot", "INT64", "position within the group"),
+            Property("reward", "DOUBLE", "outcome reward; NULL: unscored"),
+            Property("success", "BOOLEAN", "NULL: not known"),
+            Property("truncated", "BOOLEAN", "ended by a limit of steps, tokens or time"),
+            Property("policy", "STRING", "name of the policy that sampled it"),
+            Property("policy_version", "INT64", "version of the weights that sampled it"),
+            Property("temperature", "DOUBLE", "sampling temperature"),
+            Property("verified", "BOOLEAN", "the verifier was traced"),
+            Property("dropped_paths", "INT64", "relative paths with no known working directory"),
+            Property("digest", "STRING", "hash of the record and of what its edges were made with"),
+            Property("batch", "STRING", "the log's batch that holds its record"),
+            _METADATA,
+        ),
+        indexed="group",
+    ),
+    Node(
+        "Step",
+        "one interaction of a rollout",
+        (
+            Property("position", "INT64", "position within the rollout"),
+            Property("observation", "TEXT", "what the policy saw before acting"),
+            Property("response", "TEXT", "what it generated"),
+            Property("action", "TEXT", "the canonical action taken"),
+            Property("reward", "DOUBLE", "the environment's reward for the step"),
+            Property("valid", "BOOLEAN", "the environment accepted the action"),
+            Property("loss_tokens", "INT64", "generated tokens in the loss; NULL: not known"),
+            _METADATA,
+        ),
+    ),
+    Node(
+        "Command",
+        "a shell command of a step, or the verifier's",
+        (
+            Property("position", "INT64", "execution order within the rollout"),
+            Property("place", "INT64", "position within the step; NULL: the verifier's"),
+            Property("role", "STRING", "agent or verifier"),
+            Property(
+                "kind", "STRING", "write: at least one record is left after filtering; or read"
+            ),
+            Property("traced", "BOOLEAN", "the recorder saw it"),
+            Property("records", "INT64", "tracked file records that it wrote: |W_c|"),
+            Property("text", "TEXT", "the command as typed"),
+            Property("cwd", "STRING", "the working directory when it started"),
+            Property("exit_code", "INT64", ""),
+            Property("stdout", "TEXT", ""),
+            Property("stderr", "TEXT", ""),
+            Property("duration_s", "DOUBLE", ""),
+            Property("started_at", "DOUBLE", "Unix time"),
+            _METADATA,
+        ),
+    ),
+    Node(
+        "Resource",
+        "a file path, port or process that a rollout touched",
+        (
+            Property("kind", "STRING", "file, port or process"),
+            Property("name", "STRING", "normalized path, port number or process name"),
+            Property("shadowed", "BOOLEAN", "the recorder marked it as not the agent's"),
+            Property("self_written", "BOOLEAN", "the verifier wrote it itself"),
+        ),
+    ),
+    Node(
+        "Fragment",
+        "a maximal range of lines of one file that one command wrote and that share one fate",
+        (
+            Property("number", "INT64", "its number within the rollout"),
+            Property("first", "INT64", "first line; NULL: the whole file"),
+            Property("last", "INT64", "last line; NULL: the whole file"),
+            Property("records", "INT64", "tracked records: lines, or 1 for the whole file"),
+            Property("removal", "BOOLEAN", "the record of the file's removal"),
+            Property("owned", "STRING[]", f"still its writer's when the agent ends: {_WHOLE_FILE}"),
+        ),
+    ),
+    Node(
+        "CreditRun",
+        "computed credits",
+        (
+            Property("method", "STRING", ""),
+            Property("parameters", "STRING", "JSON"),
+            Property("groups", "STRING[]", "the groups asked for; empty: every group"),
+            Property("code_version", "STRING", "rollgraph's version"),
+            Property("query_sha256", "STRING", "hash of the query texts that it ran"),
+            Property("created_at", "STRING", "ISO 8601, UTC"),
+            Property("rollouts", "INT64", "rollouts credited"),
+        ),
+    ),
+    Node(
+        "Batch",
+        "a batch of the rollout log that the graph holds",
+        (Property("records", "INT64", "records in the batch"),),
+    ),
+    Node(
+        "Schema",
+        "the one node that tells which schema the database has",
+        (Property("version", "INT64", ""),),
+    ),
+)
+
+_TOUCHES = (("Command", "Resource"),)
+
+EDGES: tuple[Edge, ...] = (
+    Edge("ATTEMPTS", (("Rollout", "Task"),), "the rollout's task"),
+    Edge("HAS_STEP", (("Rollout", "Step"),), "the rollout's steps"),
+    Edge("NEXT", (("Step", "Step"),), "the step after"),
+    Edge("RAN", (("Step", "Command"),), "the commands of a step"),
+    Edge("VERIFIED_BY", (("Rollout", "Command"),), "the verifier's command"),
+    Edge("READ", _TOUCHES, "read the file's contents"),
+    Edge("PROBED", _TOUCHES, "tested for the file, used the port or inspected the process"),
+    Edge("WROTE", _TOUCHES, "wrote the file"),
+    Edge("DELETED", _TOUCHES, "removed the file"),
+    Edge("OPENED", _TOUCHES, "opened the port"),
+    Edge("STARTED", _TOUCHES, "started the process"),
+    Edge("WROTE_LINES", (("Command", "Fragment"),), "owns what it wrote until it is overwritten"),
+    Edge("IN", (("Fragment", "Resource"),), "the fragment's file"),
+    Edge(
+        "USED_BY",
+        (("Fragment", "Command"),),
+        "a later write command that qualifies as its consumer (DepGPO, A.3, conditions 1 to 4)",
+        (Property("whole_file", "STRING[]", _WHOLE_FILE),),
+    ),
+    Edge(
+        "FEEDS",
+        (("Command", "Command"),),
+        "the command dependency graph G (DepGPO, A.2)",
+        (
+            Property("kind", "STRING", "file, stdout or mixed"),
+            Property("evidence", "STRING[]", "the lines that were read and the values reused"),
+            Property("whole_file", "STRING[]", _WHOLE_FILE),
+            Property(
+                "qualifies", "STRING[]", "the policies under which it is an edge of G_E (A.3)"
+            ),
+        ),
+    ),
+    Edge(
+        "CREDITED",
+        (("CreditRun", "Rollout"), ("CreditRun", "Step"), ("CreditRun", "Command")),
+        "a computed value",
+        (
+            Property("credit", "DOUBLE", "of a command or a step; NULL: none"),
+            Property("factor", "DOUBLE", "of a step"),
+            Property("weight", "DOUBLE", "of a step"),
+            Property("advantage", "DOUBLE", "of a rollout or a step; NULL: never assigned"),
+            Property(
+                "fallback", "STRING", "of a rollout: why its weights are not the method's own"
+            ),
+            Property("direct", "INT64", "of a command: records that reach E directly"),
+            Property("indirect", "INT64", "of a command: records that reach E through a consumer"),
+            Property("reaches", "BOOLEAN", "of a command: it is connected to E"),
+        ),
+    ),
+)
+
+NODE: dict[str, Node] = {node.label: node for node in NODES}
+EDGE: dict[str, Edge] = {edge.type: edge for edge in EDGES}
+
+
+def embedded_ddl() -> list[str]:
+    """Return the statements that make an empty embedded database."""
+    statements: list[str] = []
+    for node in NODES:
+        columns = ", ".join(f"`{name}` {kind}" for name, kind in node.columns.items())
+        statements.append(f"CREATE NODE TABLE `{node.label}` ({columns}, PRIMARY KEY (`id`))")
+    for edge in EDGES:
+        ends = [f"FROM `{source}` TO `{target}`" for source, target in edge.ends]
+        columns = [f"`{name}` {kind}" for name, kind in _columns(edge.properties).items()]
+        statements.append(f"CREATE REL TABLE `{edge.type}` ({', '.join(ends + columns)})")
+    return statements
+
+
+def neo4j_ddl() -> list[str]:
+    """Return the statements that prepare a Neo4j database: keys and indexes."""
+    statements = [
+        f"CREATE CONSTRAINT rollgraph_{node.label.lower()}_id IF NOT EXISTS "
+        f"FOR (n:`{node.label}`) REQUIRE n.id IS UNIQUE"
+        for node in NODES
+    ]
+    statements += [
+        f"CREATE INDEX rollgraph_{node.label.lower()}_{node.indexed} IF NOT EXISTS "
+        f"FOR (n:`{node.label}`) ON (n.`{node.indexed}`)"
+        for node in NODES
+        if node.indexed
+    ]
+    return statements
+
+
+def capped(text: str | None) -> tuple[str | None, int | None, str | None]:
+    """Return the columns of a TEXT: text up to the limit, and of a longer one length and hash."""
+    if text is None or len(text) <= TEXT_LIMIT:
+        return text, None, None
+    return text[:TEXT_LIMIT], len(text), sha256(text.encode()).hexdigest()
