@@ -1,0 +1,49 @@
+"""Group-relative advantages: GRPO, its centred form and RLOO. Pure functions of a group's rewards.
+
+Sums are exact (`math.fsum`), so the order of a group's members changes nothing.
+"""
+
+from collections.abc import Sequence
+from math import fsum, sqrt
+from typing import Literal
+
+from ..graph.errors import CreditError
+
+Mode = Literal["mean_std", "mean"]
+
+
+def group_advantages(
+    rewards: Sequence[float], *, mode: Mode = "mean_std", ddof: int = 0, eps: float = 1e-6
+) -> list[float]:
+    """Standardize the rewards of one group: (R - mean) / (std + eps) (DepGPO, Eq. 1).
+
+    `mode="mean"` only centres (Dr. GRPO). `ddof` 0: population deviation. A group of equal rewards,
+    or of one member, gives exactly 0 (decisions X3, X4).
+
+    >>> [round(advantage, 2) for advantage in group_advantages([0, 0, 0, 1])]
+    [-0.58, -0.58, -0.58, 1.73]
+    >>> group_advantages([0.1, 0.1, 0.1])
+    [0.0, 0.0, 0.0]
+    """
+    if len(set(rewards)) < 2:
+        return [0.0] * len(rewards)
+    mean = fsum(rewards) / len(rewards)
+    centred = [reward - mean for reward in rewards]
+    if mode == "mean":
+        return centred
+    deviation = sqrt(fsum(value * value for value in centred) / (len(rewards) - ddof))
+    return [value / (deviation + eps) for value in centred]
+
+
+def leave_one_out_advantages(rewards: Sequence[float]) -> list[float]:
+    """Compare each reward with the mean of the others (RLOO).
+
+    Raises CreditError for one reward alone, which has no others.
+
+    >>> leave_one_out_advantages([1, 0, 0])
+    [1.0, -0.5, -0.5]
+    """
+    if len(rewards) == 1:
+        raise CreditError("RLOO compares a rollout with the others of its group, and found none")
+    total = fsum(rewards)
+    return [reward - (total - reward) / (len(rewards) - 1) for reward in rewards]
