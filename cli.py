@@ -54,7 +54,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-out = Console(width=None if sys.stdout.isatty() else 120)
+out = Console(width=None if sys.stdout.isatty() else 1000)  # a pipe has no edge to fold at
 err = Console(stderr=True)
 _debug = False
 
@@ -64,7 +64,7 @@ StoreOption = Annotated[
 ]
 LogOption = Annotated[
     Path | None,
-    typer.Option(envvar="ROLLGRAPH_LOG", help="Folder of a Neo4j store's rollout log."),
+    typer.Option(help="Folder of a Neo4j store's rollout log; an embedded store has its own."),
 ]
 GroupOption = Annotated[list[str] | None, typer.Option(help="Only this group; may be repeated.")]
 SetOption = Annotated[

@@ -17,12 +17,14 @@ from .errors import (
     SchemaVersionError,
     StoreError,
     StoreLockedError,
+    UncertainWriteError,
 )
 from .log import RolloutLog
 from .parsing import parse_record
 from .records import Rollout, Task
+from .rows import Rows
 from .schema import EDGES, NODES, SCHEMA_VERSION
-from .store import Rows, Store
+from .store import Store
 
 __all__ = [
     "EDGES",
@@ -41,6 +43,7 @@ __all__ = [
     "StoreError",
     "StoreLockedError",
     "Task",
+    "UncertainWriteError",
     "open_store",
     "parse_record",
 ]

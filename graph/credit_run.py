@@ -7,7 +7,7 @@ advantage, fallback, and the lists `steps` (step, credit, factor, weight, advant
 
 from typing import Any
 
-from .store import Rows
+from .rows import Rows
 
 KIND = "credit_run"
 """The `kind` in the header of a log's batch that holds one."""
@@ -18,18 +18,18 @@ def credit_run_rows(record: dict[str, Any]) -> Rows:
     rows = Rows()
     run = record["id"]
     rows.add("CreditRun", **{name: value for name, value in record.items() if name != "values"})
-    rollouts = rows.edges["CREDITED", "CreditRun", "Rollout"]
-    steps = rows.edges["CREDITED", "CreditRun", "Step"]
-    commands = rows.edges["CREDITED", "CreditRun", "Command"]
+    rollouts = rows.between("CREDITED", "CreditRun", "Rollout")
+    steps = rows.between("CREDITED", "CreditRun", "Step")
+    commands = rows.between("CREDITED", "CreditRun", "Command")
     for value in record["values"]:
         rollout = value["rollout"]
         nothing = (None, None, None)
-        rollouts.append((run, rollout, *nothing, value["advantage"], value["fallback"], *nothing))
+        rollouts.append(run, rollout, *nothing, value["advantage"], value["fallback"], *nothing)
         for step in value["steps"]:
             given = (step["credit"], step["factor"], step["weight"], step["advantage"])
-            steps.append((run, f"{rollout}/{step['step']}", *given, None, *nothing))
+            steps.append(run, f"{rollout}/{step['step']}", *given, None, *nothing)
         for command in value["commands"]:
             key = f"{rollout}/{command['step']}/{command['command']}"
             given = (command["direct"], command["indirect"], command["reaches"])
-            commands.append((run, key, command["credit"], *nothing, None, *given))
+            commands.append(run, key, command["credit"], *nothing, None, *given)
     return rows

@@ -9,7 +9,9 @@
 One process writes. A transaction is durable by the log, which is written first, and in the graph
 from the next checkpoint on. After a writer was killed, the graph is restored from its snapshot and
 the batches that it lacks follow from the log (`rollgraph.ingest.catch_up`); the engine's own
-recovery is not used, since replaying its write-ahead log can crash the process.
+recovery is not used, since replaying its write-ahead log can crash the process. Nor is its rollback
+trusted: rows of a COPY that was rolled back turn up again, so a store whose write failed is of no
+more use until it is opened again.
 """
 
 import atexit
@@ -27,13 +29,15 @@ import pyarrow as pa
 
 from .errors import QueryError, StoreError, StoreLockedError
 from .log import RolloutLog
+from .rows import Rows
 from .schema import SCHEMA_VERSION, embedded_ddl
-from .store import DELETE_ROLLOUTS, Rows, check_parameters, check_version, task_update
+from .store import DELETE_ROLLOUTS, check_parameters, check_version, task_update
 
 BUFFER_POOL_BYTES = 1 << 30
 MAX_DB_BYTES = 1 << 36
-CHECKPOINT_ROWS = 1_000_000
+CHECKPOINT_ROWS = 2_000_000
 """Rows after which a writer checkpoints: what is not checkpointed stays in memory."""
+_REOPEN = "close the store and open it again"
 MAX_PATH_LENGTH = 65535
 """The engine's own limit: it keeps a path's length in 16 bits, and a larger limit wraps around."""
 
@@ -48,6 +52,8 @@ class _Database:
 
     def __init__(self, file: Path, *, read_only: bool) -> None:
         self._pid = os.getpid()
+        self._failure: str | None = None
+        """Why the database is of no more use, or None."""
         self._local = threading.local()
         try:
             self._database = ladybug.Database(
@@ -63,15 +69,20 @@ class _Database:
             ) from error
 
     def connect(self) -> ladybug.Connection:
-        """Open a connection of its own."""
+        """Open a connection of its own. Raises StoreError where the database is out of use."""
+        self._check_usable()
+        connection = ladybug.Connection(self._database)
+        connection.execute(f"CALL var_length_extend_max_depth={MAX_PATH_LENGTH}")
+        return connection
+
+    def _check_usable(self) -> None:
         if os.getpid() != self._pid:
             raise StoreError(
                 f"the store was opened by process {self._pid} and cannot be used after a fork in "
                 f"process {os.getpid()}: open it there"
             )
-        connection = ladybug.Connection(self._database)
-        connection.execute(f"CALL var_length_extend_max_depth={MAX_PATH_LENGTH}")
-        return connection
+        if self._failure:
+            raise StoreError(f"{self._failure}; {_REOPEN}")
 
     def query(
         self,
@@ -83,8 +94,9 @@ class _Database:
         """Run one query and return its rows. Raises QueryError."""
         parameters = dict(parameters or {})
         check_parameters(text, parameters)
+        self._check_usable()
         connection = getattr(self._local, "connection", None)
-        if connection is None or os.getpid() != self._pid:
+        if connection is None:
             connection = self._local.connection = self.connect()
         connection.set_query_timeout(int((timeout_s or 0) * 1000))
         try:
@@ -217,8 +229,12 @@ class EmbeddedStore(_Database):
             yield
 
     def write(self, rows: Rows) -> None:
-        """Write rows in one transaction: all of them or none. Raises StoreError."""
-        nodes, edges = rows.node_tables(), rows.edge_tables()
+        """Write rows in one transaction: all of them or none.
+
+        Raises StoreError where the engine fails; the store has then to be opened again.
+        """
+        nodes = {label: columns.to_arrow() for label, columns in rows.nodes.items() if columns}
+        edges = {key: columns.to_arrow() for key, columns in rows.edges.items() if columns}
         with self._writing:
             # A connection of its own: the engine keeps memory of each table that one has scanned.
             connection = self.connect()
@@ -230,18 +246,16 @@ class EmbeddedStore(_Database):
                 for label, table in nodes.items():
                     connection.execute(f"COPY `{label}` FROM $rows", {"rows": table})
                 for (kind, source, target), table in edges.items():
-                    connection.execute(
-                        f"COPY `{kind}` FROM $rows (from='{source}', to='{target}')",
-                        {"rows": table},
-                    )
+                    ends = f"(from='{source}', to='{target}')"
+                    connection.execute(f"COPY `{kind}` FROM $rows {ends}", {"rows": table})
                 for task in rows.tasks:
                     connection.execute(*task_update(task))
                 connection.execute("COMMIT")
-            except RuntimeError as error:
-                connection.execute("ROLLBACK")
-                raise StoreError(f"{self._graph}: nothing was written ({error})") from error
-            finally:
-                connection.close()
+            except BaseException as error:
+                self._failure = f"{self.folder}: nothing was written ({error})"
+                if isinstance(error, RuntimeError):
+                    raise StoreError(f"{self._failure}; {_REOPEN}") from error
+                raise
             self._published = False
             self._rows += len(rows)
             if self._rows > CHECKPOINT_ROWS:
@@ -272,8 +286,11 @@ class EmbeddedStore(_Database):
         with self._writing:
             if self._opened.pop(self.folder, None) is not self:
                 return
-            self.publish()
+            if not self._failure:
+                self.publish()
             self._close()
+            if self._failure:
+                self._graph.unlink()  # the next one to open it starts from the snapshot
             self._lock.release()
 
     def __enter__(self) -> Self:

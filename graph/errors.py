@@ -4,6 +4,7 @@ RollgraphError
 ├── RecordError           one record is not valid: its field, what was found, what was expected
 ├── IngestError           a source cannot be read at all
 ├── StoreError            a store cannot be opened, read or written
+│   ├── UncertainWriteError   a server went away, and may have written a transaction or not
 │   ├── StoreLockedError      another process holds the embedded store
 │   └── SchemaVersionError    the database was made by another version of the schema
 ├── QueryError            an unknown query, or a parameter that it does not take
@@ -37,6 +38,10 @@ class IngestError(RollgraphError):
 
 class StoreError(RollgraphError):
     """A store cannot be opened, read or written."""
+
+
+class UncertainWriteError(StoreError):
+    """A server went away during a transaction, and may have written it or not."""
 
 
 class StoreLockedError(StoreError):

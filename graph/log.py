@@ -55,13 +55,17 @@ class RolloutLog:
                 return self._id(path)
             number += 1  # another writer of the same log took the number
 
+    def withdraw(self, batch: str) -> None:
+        """Take back a batch whose transaction was refused, so that nobody tries it again."""
+        self._path(batch).unlink()
+
     def batches(self) -> list[str]:
         """Return the ids of all batches, oldest first."""
         return [self._id(path) for path in sorted(self.folder.glob(f"*{_SUFFIX}"))]
 
     def read(self, batch: str) -> LogBatch:
         """Read one batch back. Raises StoreError where it is missing or damaged."""
-        path = self.folder / f"{batch.removeprefix(self.id + '/')}{_SUFFIX}"
+        path = self._path(batch)
         try:
             content = zstandard.decompress(path.read_bytes())
             header, *lines = content.split(b"\n")
@@ -74,6 +78,9 @@ class RolloutLog:
     def read_all(self) -> Iterator[LogBatch]:
         """Read every batch, oldest first."""
         return map(self.read, self.batches())
+
+    def _path(self, batch: str) -> Path:
+        return self.folder / f"{batch.removeprefix(self.id + '/')}{_SUFFIX}"
 
     def _id(self, path: Path) -> str:
         return f"{self.id}/{path.name.removesuffix(_SUFFIX)}"

@@ -13,17 +13,17 @@ from typing import Any, Self, cast
 
 import neo4j
 import pyarrow as pa
-from neo4j.exceptions import ClientError, DriverError, Neo4jError
+from neo4j.exceptions import ClientError, DatabaseError, DriverError, Neo4jError
 from neo4j.graph import Node, Relationship
 from neo4j.graph import Path as GraphPath
 
-from .errors import QueryError, StoreError
+from .errors import QueryError, StoreError, UncertainWriteError
 from .log import RolloutLog
+from .rows import Columns, Rows
 from .schema import NODES, SCHEMA_VERSION, neo4j_ddl
 from .store import (
     DELETE_ROLLOUTS,
     BatchTooLargeError,
-    Rows,
     check_parameters,
     check_version,
     task_update,
@@ -140,12 +140,18 @@ class Neo4jStore:
             yield
 
     def write(self, rows: Rows) -> None:
-        """Write rows in one transaction: all of them or none. Raises StoreError."""
+        """Write rows in one transaction: all of them or none.
+
+        Raises StoreError; UncertainWriteError where the server went away on the way.
+        """
         with self.writing(), self._session() as session:
             try:
                 session.execute_write(_write_all, rows)
             except (Neo4jError, DriverError) as error:
-                raise StoreError(f"{self.url}: nothing was written ({_reason(error)})") from error
+                message = f"{self.url}: nothing was written ({_reason(error)})"
+                if isinstance(error, ClientError | DatabaseError):
+                    raise StoreError(message) from error
+                raise UncertainWriteError(message.replace("nothing", "perhaps nothing")) from error
 
     def publish(self) -> None:
         """Do nothing: a server shows what was committed."""
@@ -175,11 +181,11 @@ def _statements(rows: Rows) -> Iterator[tuple[str, dict[str, Any]]]:
     """Go through the statements of one transaction, with their parameters."""
     if rows.replaced:
         yield from ((statement, {"rollouts": rows.replaced}) for statement in DELETE_ROLLOUTS)
-    for label, table in rows.node_tables().items():
-        for names, part in _parts(table):
+    for label, columns in rows.nodes.items():
+        for names, part in _parts(columns):
             yield f"{_UNWIND} CREATE (:`{label}` {{{_settings(names)}}})", part
-    for (kind, source, target), table in rows.edge_tables().items():
-        for names, part in _parts(table):
+    for (kind, source, target), columns in rows.edges.items():
+        for names, part in _parts(columns):
             ends = (
                 f"MATCH (a:`{source}` {{id: $source[i]}}) MATCH (b:`{target}` {{id: $target[i]}})"
             )
@@ -194,8 +200,9 @@ def _settings(names: list[str]) -> str:
     return ", ".join(f"`{name}`: ${name}[i]" for name in names)
 
 
-def _parts(table: pa.Table) -> Iterator[tuple[list[str], dict[str, Any]]]:
-    """Cut a table into the parameters of statements of at most STATEMENT_ROWS rows."""
+def _parts(columns: Columns) -> Iterator[tuple[list[str], dict[str, Any]]]:
+    """Cut rows, sorted by key, into the parameters of statements of at most STATEMENT_ROWS."""
+    table = columns.to_arrow()
     table = table.sort_by(table.schema.names[0])
     for offset in range(0, table.num_rows, STATEMENT_ROWS):
         part = table.slice(offset, STATEMENT_ROWS)

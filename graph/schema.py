@@ -167,8 +167,6 @@ NODES: tuple[Node, ...] = (
         (
             Property("kind", "STRING", "file, port or process"),
             Property("name", "STRING", "normalized path, port number or process name"),
-            Property("shadowed", "BOOLEAN", "the recorder marked it as not the agent's"),
-            Property("self_written", "BOOLEAN", "the verifier wrote it itself"),
         ),
     ),
     Node(
@@ -209,6 +207,10 @@ NODES: tuple[Node, ...] = (
 )
 
 _TOUCHES = (("Command", "Resource"),)
+_OF_VERIFIER = (
+    Property("shadowed", "BOOLEAN", "of the verifier: marked as not the agent's; else NULL"),
+    Property("self_written", "BOOLEAN", "of the verifier: it wrote the file itself; else NULL"),
+)
 
 EDGES: tuple[Edge, ...] = (
     Edge("ATTEMPTS", (("Rollout", "Task"),), "the rollout's task"),
@@ -216,8 +218,13 @@ EDGES: tuple[Edge, ...] = (
     Edge("NEXT", (("Step", "Step"),), "the step after"),
     Edge("RAN", (("Step", "Command"),), "the commands of a step"),
     Edge("VERIFIED_BY", (("Rollout", "Command"),), "the verifier's command"),
-    Edge("READ", _TOUCHES, "read the file's contents"),
-    Edge("PROBED", _TOUCHES, "tested for the file, used the port or inspected the process"),
+    Edge("READ", _TOUCHES, "read the file's contents", _OF_VERIFIER),
+    Edge(
+        "PROBED",
+        _TOUCHES,
+        "tested for the file, used the port or inspected the process",
+        _OF_VERIFIER,
+    ),
     Edge("WROTE", _TOUCHES, "wrote the file"),
     Edge("DELETED", _TOUCHES, "removed the file"),
     Edge("OPENED", _TOUCHES, "opened the port"),

@@ -1,82 +1,16 @@
 """What every store offers: read with Cypher, write in transactions, and a log of what came in."""
 
 import re
-from collections import defaultdict
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
 
 import pyarrow as pa
 
-from .errors import QueryError, SchemaVersionError, StoreError
+from .errors import QueryError, SchemaVersionError, StoreError, UncertainWriteError
 from .log import RolloutLog
-from .schema import ARROW, EDGE, NODE, SCHEMA_VERSION, capped
-
-EdgeKey: TypeAlias = tuple[str, str, str]
-"""Edge type, label of its source, label of its target."""
-
-
-@dataclass
-class Rows:
-    """The rows that one transaction writes.
-
-    A row is a tuple in the order of the schema's columns. `replaced` names the rollouts whose
-    steps, commands, resources and fragments go before the new rows come; `tasks` are rows of Task
-    nodes that are there already.
-    """
-
-    nodes: defaultdict[str, list[tuple[Any, ...]]] = field(
-        default_factory=lambda: defaultdict[str, list[tuple[Any, ...]]](list)
-    )
-    edges: defaultdict[EdgeKey, list[tuple[Any, ...]]] = field(
-        default_factory=lambda: defaultdict[EdgeKey, list[tuple[Any, ...]]](list)
-    )
-    replaced: list[str] = field(default_factory=list[str])
-    tasks: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
-
-    def add(self, label: str, **values: Any) -> None:
-        """Add a node from its properties by name; those not named are NULL, a TEXT is capped."""
-        self.nodes[label].append(node_row(label, **values))
-
-    def node_tables(self) -> dict[str, pa.Table]:
-        """Return the new nodes as Arrow tables by label."""
-        return {
-            label: arrow_table(rows, NODE[label].columns)
-            for label, rows in self.nodes.items()
-            if rows
-        }
-
-    def edge_tables(self) -> dict[EdgeKey, pa.Table]:
-        """Return the new edges as Arrow tables by edge type and ends."""
-        return {
-            key: arrow_table(rows, EDGE[key[0]].columns) for key, rows in self.edges.items() if rows
-        }
-
-    def __len__(self) -> int:
-        return sum(map(len, self.nodes.values())) + sum(map(len, self.edges.values()))
-
-
-def node_row(label: str, /, **values: Any) -> tuple[Any, ...]:
-    """Make the row of a node from its properties by name."""
-    row: list[Any] = [values.pop("id")]
-    for prop in NODE[label].properties:
-        value = values.pop(prop.name, None)
-        row += capped(value) if prop.type == "TEXT" else (value,)
-    if values:
-        raise KeyError(f"{label} has no property {', '.join(values)}")
-    return tuple(row)
-
-
-def arrow_table(rows: list[tuple[Any, ...]], columns: Mapping[str, str]) -> pa.Table:
-    """Turn rows into an Arrow table with the schema's types."""
-    values = zip(*rows, strict=True)
-    return pa.table(
-        {
-            name: pa.array(column, type=ARROW[kind])
-            for (name, kind), column in zip(columns.items(), values, strict=True)
-        }
-    )
+from .rows import Rows, node_row
+from .schema import NODE, SCHEMA_VERSION
 
 
 class Store(Protocol):
@@ -104,7 +38,7 @@ class Store(Protocol):
         ...
 
     def write(self, rows: Rows, /) -> None:
-        """Write rows in one transaction: all of them or none."""
+        """Write rows in one transaction: all of them or none. Raises StoreError."""
         ...
 
     def publish(self) -> None:
@@ -122,6 +56,24 @@ class Store(Protocol):
 
 class BatchTooLargeError(StoreError):
     """The server has too little memory for the transaction; a smaller batch may pass."""
+
+
+@contextmanager
+def logged(store: Store, header: dict[str, Any], lines: Iterable[bytes]) -> Generator[str | None]:
+    """Put a batch into the store's log while the body writes it; gives its id, None: no log.
+
+    Where the body fails before anything was written, the batch is taken back, so that nobody tries
+    it again.
+    """
+    batch = store.log.append(header, lines) if store.log else None
+    try:
+        yield batch
+    except UncertainWriteError:
+        raise
+    except Exception:
+        if store.log and batch:
+            store.log.withdraw(batch)
+        raise
 
 
 def check_parameters(text: str, parameters: Mapping[str, Any]) -> None:
@@ -149,18 +101,18 @@ DELETE_ROLLOUTS: tuple[str, ...] = (
 """The statements that remove rollouts with all that is theirs alone; both engines run them."""
 
 
-def task_update(row: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
+def task_update(task: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the statement and parameters that set the properties of a task that is there.
 
     NULL is written out, since an untyped NULL parameter fits no column of the embedded engine.
     """
-    values = dict(zip(NODE["Task"].columns, row, strict=True))
+    columns = dict(zip(NODE["Task"].columns, node_row("Task", task), strict=True))
     settings = [
         f"t.`{name}` = " + ("NULL" if value is None else f"${name}")
-        for name, value in values.items()
+        for name, value in columns.items()
         if name != "id"
     ]
-    parameters = {name: value for name, value in values.items() if value is not None}
+    parameters = {name: value for name, value in columns.items() if value is not None}
     return f"MATCH (t:Task {{id: $id}}) SET {', '.join(settings)}", parameters
 
 

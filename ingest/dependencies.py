@@ -107,4 +107,5 @@ def _lines(ranges: list[tuple[int, int]]) -> list[str]:
     ]
     if more := len(ranges) - len(shown):
         shown.append(f"and {more} more ranges")
-    return [f"lines {', '.join(shown)}"]
+    lines = "line" if shown == [str(ranges[0][0])] else "lines"
+    return [f"{lines} {', '.join(shown)}"]

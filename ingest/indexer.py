@@ -5,12 +5,13 @@ from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from typing import Any, Self
 
-from ..graph.errors import IngestError
+from ..graph.errors import IngestError, StoreError, UncertainWriteError
 from ..graph.records import Rollout, Task
+from ..graph.rows import Rows
 from ..graph.schema import SCHEMA_VERSION
-from ..graph.store import BatchTooLargeError, Rows, Store
+from ..graph.store import BatchTooLargeError, Store
 from .paths import PathFilter
-from .rows import RolloutFacts, add_rollout, bare_task_row, task_row
+from .rows import RolloutFacts, add_rollout, task_properties
 from .values import Extractor, TypedValue
 
 _ROLLOUTS = (
@@ -67,8 +68,8 @@ class Plan:
 
     lines: list[bytes] = field(default_factory=list[bytes])
     """The lines of what is new or changed."""
-    new_tasks: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
-    changed_tasks: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
+    new_tasks: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    changed_tasks: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     redefined: set[str] = field(default_factory=set[str])
     """Tasks that were known and now have other typed values in their description."""
     rollouts: list[tuple[Rollout, RolloutFacts]] = field(
@@ -104,7 +105,7 @@ class Indexer:
             values[task.id] = self._plan_task(plan, raw, task, known.get(task.id))
         described = {task.id for _, task in tasks}
         for name in sorted({rollout.task for _, rollout in rollouts} - set(known) - described):
-            plan.new_tasks.append(bare_task_row(name))
+            plan.new_tasks.append({"id": name, "values": []})
         self._plan_rollouts(plan, rollouts, values)
         return plan
 
@@ -113,11 +114,11 @@ class Indexer:
     ) -> frozenset[TypedValue]:
         values = frozenset(self._extract(task.description or "", None))
         digest = _digest(raw, self._provenance.extractor)
-        row = task_row(task, [f"{kind} {value}" for kind, value in values], digest)
+        properties = task_properties(task, [f"{kind} {value}" for kind, value in values], digest)
         if known is None:
-            plan.new_tasks.append(row)
+            plan.new_tasks.append(properties)
         elif known["digest"] != digest:
-            plan.changed_tasks.append(row)
+            plan.changed_tasks.append(properties)
             if _values(known["values"]) != values:
                 plan.redefined.add(task.id)
         else:
@@ -180,7 +181,8 @@ class Indexer:
     ) -> int:
         rows = Rows()
         if is_first:
-            rows.nodes["Task"] += plan.new_tasks
+            for task in plan.new_tasks:
+                rows.add("Task", **task)
             rows.tasks += plan.changed_tasks
         dropped = 0
         for rollout, facts in rollouts:
@@ -188,7 +190,7 @@ class Indexer:
                 rows.replaced.append(rollout.id)
             dropped += add_rollout(rows, rollout, facts, batch, self._keep, self._extract)
         if is_last and batch:
-            rows.nodes["Batch"].append((batch, len(plan.lines)))
+            rows.add("Batch", id=batch, records=len(plan.lines))
         try:
             self._store.write(rows)
         except BatchTooLargeError:
@@ -197,7 +199,10 @@ class Indexer:
                 raise
             head, tail = rollouts[:middle], rollouts[middle:]
             dropped = self._write(plan, head, batch, is_first=is_first, is_last=False)
-            dropped += self._write(plan, tail, batch, is_first=False, is_last=is_last)
+            try:
+                dropped += self._write(plan, tail, batch, is_first=False, is_last=is_last)
+            except StoreError as error:
+                raise UncertainWriteError(f"a part of the batch was written: {error}") from error
         return dropped
 
 

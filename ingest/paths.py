@@ -14,10 +14,12 @@ False
 
 import posixpath
 from dataclasses import dataclass
+from functools import lru_cache
 
-KERNEL_FOLDERS = ("/proc", "/sys", "/dev")
+KERNEL_FOLDERS = ("/proc/", "/sys/", "/dev/")
 
 
+@lru_cache(maxsize=1 << 16)
 def normalize(path: str, cwd: str | None) -> str | None:
     """Make a path absolute, without `.`, `..` or `//`; None: relative to no known cwd."""
     if not path.startswith("/"):
@@ -36,12 +38,12 @@ class PathFilter:
 
     def keeps(self, path: str) -> bool:
         """Whether the path counts."""
-        if any(_is_under(path, folder) for folder in KERNEL_FOLDERS):
-            return False
-        if path.endswith(".pyc") or "/__pycache__/" in f"{path}/":
-            return False
-        return not self.work_roots or any(_is_under(path, root) for root in self.work_roots)
+        return _keeps(self.work_roots, path)
 
 
-def _is_under(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
+@lru_cache(maxsize=1 << 16)
+def _keeps(work_roots: tuple[str, ...], path: str) -> bool:
+    folder = f"{path}/"
+    if folder.startswith(KERNEL_FOLDERS) or path.endswith(".pyc") or "/__pycache__/" in folder:
+        return False
+    return not work_roots or any(folder.startswith(f"{root.rstrip('/')}/") for root in work_roots)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..graph.records import Command, Rollout, Step, Task, Verifier
-from ..graph.store import Rows, node_row
+from ..graph.rows import Rows
 from .accesses import Accesses, of_command, of_verifier
 from .dependencies import dependencies
 from .ownership import POLICY_NAMES, Fragment, replay
@@ -25,24 +25,18 @@ class RolloutFacts:
     digest: str
 
 
-def task_row(task: Task, values: Iterable[str], digest: str) -> tuple[Any, ...]:
-    """Return the row of a Task node; `values` are the typed values of its description."""
+def task_properties(task: Task, values: Iterable[str], digest: str) -> dict[str, Any]:
+    """Return a Task node's properties; `values` are the typed values of its description."""
     known = {"type", "id", "description", "benchmark", "metadata"}
     rest = task.model_dump(mode="json", exclude=known, exclude_unset=True)
-    return node_row(
-        "Task",
-        id=task.id,
-        description=task.description,
-        benchmark=task.benchmark,
-        values=sorted(values),
-        digest=digest,
-        metadata=_metadata(task.metadata, rest),
-    )
-
-
-def bare_task_row(task: str) -> tuple[Any, ...]:
-    """Return the row of a task that is known by its id alone."""
-    return node_row("Task", id=task, values=[])
+    return {
+        "id": task.id,
+        "description": task.description,
+        "benchmark": task.benchmark,
+        "values": sorted(values),
+        "digest": digest,
+        "metadata": _metadata(task.metadata, rest),
+    }
 
 
 def add_rollout(
@@ -74,17 +68,15 @@ def add_rollout(
     graph.add_resources()
     texts = [extract(command.text, command.cwd) for command in commands]
     outputs = [extract(command.stdout or "", command.cwd) for command in commands]
-    feeds = graph.rows.edges["FEEDS", "Command", "Command"]
+    feeds = rows.between("FEEDS", "Command", "Command")
     for edge in dependencies(found.uses, texts, outputs, facts.task_values):
         feeds.append(
-            (
-                graph.commands[edge.source],
-                graph.commands[edge.target],
-                edge.kind,
-                edge.evidence,
-                POLICY_NAMES[edge.policies],
-                POLICY_NAMES[edge.qualifies],
-            )
+            graph.commands[edge.source],
+            graph.commands[edge.target],
+            edge.kind,
+            edge.evidence,
+            POLICY_NAMES[edge.policies],
+            POLICY_NAMES[edge.qualifies],
         )
     return dropped
 
@@ -98,8 +90,6 @@ class _RolloutRows:
         self.commands: list[str] = []
         """Keys of the commands in execution order, the verifier's last."""
         self._resources: dict[tuple[str, str], str] = {}
-        self._shadowed: set[str] = set()
-        self._self_written: set[str] = set()
 
     def add_rollout(
         self, rollout: Rollout, facts: RolloutFacts, batch: str | None, dropped: int
@@ -124,11 +114,13 @@ class _RolloutRows:
             batch=batch,
             metadata=_metadata(rollout.metadata, rollout.extras),
         )
-        self.rows.edges["ATTEMPTS", "Rollout", "Task"].append((rollout.id, rollout.task))
+        self.rows.between("ATTEMPTS", "Rollout", "Task").append(rollout.id, rollout.task)
 
     def add_steps(self, steps: Sequence[Step], accesses: Sequence[Accesses]) -> None:
         """Add the steps and their commands, in order."""
-        edges = self.rows.edges
+        has_step = self.rows.between("HAS_STEP", "Rollout", "Step")
+        then = self.rows.between("NEXT", "Step", "Step")
+        ran = self.rows.between("RAN", "Step", "Command")
         for index, step in enumerate(steps):
             key = f"{self.rollout}/{index}"
             self.rows.add(
@@ -143,13 +135,13 @@ class _RolloutRows:
                 loss_tokens=step.tokens.in_loss if step.tokens else None,
                 metadata=_metadata(step.metadata, step.extras),
             )
-            edges["HAS_STEP", "Rollout", "Step"].append((self.rollout, key))
+            has_step.append(self.rollout, key)
             if index:
-                edges["NEXT", "Step", "Step"].append((f"{self.rollout}/{index - 1}", key))
+                then.append(f"{self.rollout}/{index - 1}", key)
             for place, command in enumerate(step.commands or ()):
                 position = len(self.commands)
                 self._add_command(f"{key}/{place}", position, place, command, accesses[position])
-                edges["RAN", "Step", "Command"].append((key, f"{key}/{place}"))
+                ran.append(key, f"{key}/{place}")
 
     def _add_command(
         self, key: str, position: int, place: int, command: Command, accesses: Accesses
@@ -175,7 +167,7 @@ class _RolloutRows:
         self.commands.append(key)
 
     def add_verifier(self, verifier: Verifier, accesses: Accesses) -> None:
-        """Add the verifier's command, and mark which resources are not the agent's."""
+        """Add the verifier's command and what it inspected."""
         key = f"{self.rollout}/verifier"
         self.rows.add(
             "Command",
@@ -188,26 +180,35 @@ class _RolloutRows:
             text=verifier.command,
             metadata=_metadata(None, verifier.extras),
         )
-        self.rows.edges["VERIFIED_BY", "Rollout", "Command"].append((self.rollout, key))
+        self.rows.between("VERIFIED_BY", "Rollout", "Command").append(self.rollout, key)
         self.commands.append(key)
-        self._shadowed, self._self_written = accesses.shadowed, accesses.whole
-        self.add_accesses(key, accesses)
+        self.add_accesses(key, accesses, is_verifier=True)
 
-    def add_accesses(self, command: str, accesses: Accesses) -> None:
+    def add_accesses(self, command: str, accesses: Accesses, *, is_verifier: bool = False) -> None:
         """Add the edges from a command to the resources that it touched."""
         for kind, resource, names in (
             ("READ", "file", accesses.reads),
             ("PROBED", "file", accesses.probes),
             ("PROBED", "port", accesses.used),
             ("PROBED", "process", accesses.inspected),
-            ("WROTE", "file", {*accesses.lines, *accesses.whole}),
+            ("WROTE", "file", accesses.lines.keys() | accesses.whole),
             ("DELETED", "file", accesses.removed),
             ("OPENED", "port", accesses.opened),
             ("STARTED", "process", accesses.started),
         ):
-            if names:
-                edges = self.rows.edges[kind, "Command", "Resource"]
-                edges += [(command, self._resource(resource, name)) for name in sorted(names)]
+            touched = sorted(names)
+            ends = ([command] * len(touched), [self._resource(resource, name) for name in touched])
+            edges = self.rows.between(kind, "Command", "Resource")
+            if kind not in ("READ", "PROBED"):
+                edges.extend(*ends)
+            elif not is_verifier:
+                edges.extend(*ends, [None] * len(touched), [None] * len(touched))
+            else:
+                is_file = resource == "file"
+                shadowed = [is_file and name in accesses.shadowed for name in touched]
+                edges.extend(
+                    *ends, shadowed, [is_file and name in accesses.whole for name in touched]
+                )
 
     def _resource(self, kind: str, name: str) -> str:
         key = self._resources.get((kind, name))
@@ -217,33 +218,24 @@ class _RolloutRows:
 
     def add_fragments(self, fragments: Sequence[Fragment]) -> None:
         """Add the fragments with their writers, files and consumers."""
-        nodes, edges = self.rows.nodes["Fragment"], self.rows.edges
+        nodes = self.rows.of("Fragment")
+        wrote = self.rows.between("WROTE_LINES", "Command", "Fragment")
+        within = self.rows.between("IN", "Fragment", "Resource")
+        used = self.rows.between("USED_BY", "Fragment", "Command")
         for number, piece in enumerate(fragments):
             key = f"{self.rollout}/f{number}"
             owned = POLICY_NAMES[piece.owned]
-            nodes.append(
-                (key, number, piece.first, piece.last, piece.records, piece.removal, owned)
-            )
-            edges["WROTE_LINES", "Command", "Fragment"].append((self.commands[piece.command], key))
-            edges["IN", "Fragment", "Resource"].append((key, self._resource("file", piece.path)))
+            nodes.append(key, number, piece.first, piece.last, piece.records, piece.removal, owned)
+            wrote.append(self.commands[piece.command], key)
+            within.append(key, self._resource("file", piece.path))
             for user, policies in piece.users.items():
-                edges["USED_BY", "Fragment", "Command"].append(
-                    (key, self.commands[user], POLICY_NAMES[policies])
-                )
+                used.append(key, self.commands[user], POLICY_NAMES[policies])
 
     def add_resources(self) -> None:
         """Add the resources that were named so far."""
-        for (kind, name), key in self._resources.items():
-            is_file = kind == "file"
-            self.rows.nodes["Resource"].append(
-                (
-                    key,
-                    kind,
-                    name,
-                    is_file and name in self._shadowed,
-                    is_file and name in self._self_written,
-                )
-            )
+        kinds = [kind for kind, _ in self._resources]
+        names = [name for _, name in self._resources]
+        self.rows.of("Resource").extend(list(self._resources.values()), kinds, names)
 
 
 def _metadata(given: dict[str, Any] | None, others: dict[str, Any]) -> str | None:

@@ -6,7 +6,9 @@ task's description never make an edge (D10), whatever order the records come in:
 described after its rollouts came in, their edges are made anew from the log.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import gc
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
@@ -17,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 from ..graph.errors import IngestError, RecordError
 from ..graph.parsing import parse_record
 from ..graph.records import Rollout, Task
-from ..graph.store import Store
+from ..graph.store import Store, logged
 from .indexer import Indexer, Provenance, RawRecord, extractor_name
 from .paths import normalize
 from .reader import DamagedError, FileSource, Line, RecordSource, Refusal
@@ -143,17 +145,28 @@ class _Ingest:
             self._name, self._roots, extractor_name(self._extract), self.rewards_are_binary
         )
         indexer = Indexer(self._store, provenance, self._extract)
-        with self._store.writing():
+        with self._store.writing(), _no_garbage_collection():
             plan = indexer.plan(self._batch)
             if plan.lines:
-                log = self._store.log
-                batch = log.append(provenance.header(), plan.lines) if log else None
-                self.report.dropped_paths += indexer.write(plan, batch)
+                with logged(self._store, provenance.header(), plan.lines) as batch:
+                    self.report.dropped_paths += indexer.write(plan, batch)
                 self.report.notes += remake(self._store, plan.redefined, self._extract)
         self.report.new += len(plan.rollouts) - len(plan.replaced)
         self.report.replaced += len(plan.replaced)
         self.report.unchanged += plan.unchanged
         self._batch, self._bytes = [], 0
+
+
+@contextmanager
+def _no_garbage_collection() -> Generator[None]:
+    """Spare the collector a batch: many objects come to life there, and no cycles."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _pass_over(_: Refusal, __: Line | None) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..graph.credit_run import KIND, credit_run_rows
 from ..graph.errors import CreditError
-from ..graph.store import Store
+from ..graph.store import Store, logged
 from . import library
 from .credit import CREDIT_METHODS, Credits, RolloutCredit, StepCredit
 from .depgpo import CommandCredit
@@ -46,10 +46,10 @@ def save_credits(store: Store, credits: Credits) -> str:  # noqa: A002 (what the
     with store.writing():
         _check_present(store, credits)
         rows = credit_run_rows(record)
-        if store.log:
-            batch = store.log.append({"kind": KIND}, [json.dumps(record).encode()])
-            rows.add("Batch", id=batch, records=1)
-        store.write(rows)
+        with logged(store, {"kind": KIND}, [json.dumps(record).encode()]) as batch:
+            if batch:
+                rows.add("Batch", id=batch, records=1)
+            store.write(rows)
     store.publish()
     return record["id"]
 

@@ -9,6 +9,6 @@
 //   position: the writing command's position within the rollout
 //   fragment: number of the fragment within the rollout
 //   records: how many records the fragment stands for
-MATCH (r:Rollout)-[:VERIFIED_BY]->(:Command)-[:READ|PROBED]->(p:Resource)<-[:`IN`]-(f:Fragment)<-[:WROTE_LINES]-(c:Command)
-WHERE (size($groups) = 0 OR r.`group` IN $groups) AND NOT p.shadowed AND NOT p.self_written AND $whole_file IN f.owned
+MATCH (r:Rollout)-[:VERIFIED_BY]->(:Command)-[e:READ|PROBED]->(:Resource)<-[:`IN`]-(f:Fragment)<-[:WROTE_LINES]-(c:Command)
+WHERE (size($groups) = 0 OR r.`group` IN $groups) AND NOT e.shadowed AND NOT e.self_written AND $whole_file IN f.owned
 RETURN DISTINCT r.id AS rollout, c.position AS position, f.number AS fragment, f.records AS records

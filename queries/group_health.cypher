@@ -15,7 +15,7 @@
 //   commands: traced commands
 //   reach_share: median over its verified rollouts of the share of commands that reach E
 MATCH (r:Rollout)
-WHERE size($groups) = 0 OR r.`group` IN $groups
+WHERE (size($groups) = 0 OR r.`group` IN $groups)
 RETURN r.task AS task, r.`group` AS `group`, count(*) AS rollouts, count(r.reward) AS scored,
   count(*) - count(r.reward) AS unscored, avg(r.reward) AS mean_reward,
   count(r.reward) > 0 AND min(r.reward) = max(r.reward) AS zero_advantage

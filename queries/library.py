@@ -13,6 +13,7 @@ How far each read command is from the writes that it supports.
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -24,6 +25,7 @@ from ..graph.errors import QueryError
 from ..graph.store import Store
 
 _FOLDER = files(__package__ or __name__.rpartition(".")[0])
+_GROUPS = "(size($groups) = 0 OR r.`group` IN $groups)"
 _ITEM = re.compile(
     r"//   (?P<name>\w+)(?: \((?P<type>[\w ]+)(?:, default (?P<default>.+?))?\))?: (?P<about>.+)"
 )
@@ -52,9 +54,16 @@ class NamedQuery:
     texts: dict[str, str]
     """Engine to text; the key `any` is the text for an engine without its own."""
 
-    def text(self, engine: str) -> str:
-        """Return the text that an engine runs."""
-        return self.texts.get(engine, self.texts["any"])
+    def text(self, engine: str, groups: Sequence[str] | None = None) -> str:
+        """Return the text that an engine runs.
+
+        Where it is known whether `groups` is empty, the choice between all groups and some is made
+        here: with an OR, neither engine's planner starts from the groups.
+        """
+        text = self.texts.get(engine, self.texts["any"])
+        if groups is None:
+            return text
+        return text.replace(_GROUPS, "r.`group` IN $groups" if groups else "true")
 
     def bind(self, given: dict[str, Any]) -> dict[str, Any]:
         """Complete parameters with the defaults. Raises QueryError."""
@@ -95,7 +104,8 @@ def load(name: str) -> NamedQuery:
 def run(store: Store, name: str, **given: Any) -> pa.Table:
     """Run a named query and return its rows as an Arrow table."""
     query = load(name)
-    return store.query(query.text(store.engine), query.bind(given))
+    parameters = query.bind(given)
+    return store.query(query.text(store.engine, parameters.get("groups")), parameters)
 
 
 def _parsed(name: str, texts: dict[str, str]) -> NamedQuery:

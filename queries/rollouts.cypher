@@ -14,7 +14,7 @@
 //   policy_version: version of the weights that sampled it
 //   dropped_paths: relative paths with no known working directory
 MATCH (r:Rollout)
-WHERE size($groups) = 0 OR r.`group` IN $groups
+WHERE (size($groups) = 0 OR r.`group` IN $groups)
 RETURN r.id AS rollout, r.task AS task, r.`group` AS `group`, r.slot AS slot, r.reward AS reward,
   r.success AS success, r.verified AS verified, r.policy AS policy,
   r.policy_version AS policy_version, r.dropped_paths AS dropped_paths

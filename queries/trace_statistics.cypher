@@ -13,6 +13,6 @@
 //   indirect_writes: share of positive-credit writes with indirect contribution
 //   mean_read_distance: mean shortest distance from a credited read to its reachable writes
 MATCH (r:Rollout)
-WHERE size($groups) = 0 OR r.`group` IN $groups
+WHERE (size($groups) = 0 OR r.`group` IN $groups)
 OPTIONAL MATCH (r)-[:HAS_STEP]->(:Step)-[:RAN]->(c:Command)
 RETURN count(DISTINCT r.id) AS rollouts, count(c.id) AS commands

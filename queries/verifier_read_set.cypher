@@ -8,7 +8,7 @@
 //   rollout: id
 //   kind: file, port or process
 //   name: normalized path, port number or process name
-MATCH (r:Rollout)-[:VERIFIED_BY]->(:Command)-[:READ|PROBED]->(p:Resource)
-WHERE (size($groups) = 0 OR r.`group` IN $groups) AND NOT p.shadowed AND NOT p.self_written
+MATCH (r:Rollout)-[:VERIFIED_BY]->(:Command)-[e:READ|PROBED]->(p:Resource)
+WHERE (size($groups) = 0 OR r.`group` IN $groups) AND NOT e.shadowed AND NOT e.self_written
 RETURN DISTINCT r.id AS rollout, p.kind AS kind, p.name AS name
 ORDER BY rollout, kind, name

@@ -83,8 +83,17 @@ def solve(task: dict) -> dict:  # noqa: C901 (one page of the paper)
         "contrib": contrib,
         "q": q,
         "distances": distances,
+        "consumption": _consumption(consumers),
         **_factors(commands, q, task["tokens"], options["delta_min"]),
     }
+
+
+def _consumption(consumers: dict) -> dict:
+    """Shortest distances along qualifying consumption between agent commands."""
+    graph = nx.DiGraph((name, user) for (name, _), users in consumers.items() for user in users)
+    lengths = dict(nx.all_pairs_shortest_path_length(graph))
+    found = {name: {u: d for u, d in near.items() if d} for name, near in lengths.items()}
+    return {name: near for name, near in found.items() if near}
 
 
 def _records(command: dict) -> set:

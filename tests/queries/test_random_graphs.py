@@ -27,14 +27,16 @@ def test_credits_equal_the_plain_reference(store, tasks, options):
     graph = {"groups": groups, "whole_file": options["whole_file"]}
     edges = library.run(store, "dependencies", **graph).to_pylist()
     distances = library.run(store, "read_distances", **graph).to_pylist()
+    consumption = library.run(store, "write_reach", **graph).to_pylist()
     for task, group in zip(tasks, groups, strict=True):
         expected = solve({**task, "options": options})
         assert_credits_equal(found[group], task, expected)
         names = [command["id"] for command in task["commands"]]
         assert edges_of(edges, group, names) == expected["edges"]
-        assert distances_of(distances, group, names) == {
+        assert distances_of(distances, "write", group, names) == {
             name: near for name, near in expected["distances"].items() if near
         }
+        assert distances_of(consumption, "consumer", group, names) == expected["consumption"]
 
 
 def assert_credits_equal(found, task, expected):
@@ -61,9 +63,9 @@ def edges_of(rows, group, names):
     )
 
 
-def distances_of(rows, group, names):
+def distances_of(rows, target, group, names):
     found = {}
     for row in rows:
         if row["rollout"] == f"{group}/r":
-            found.setdefault(names[row["position"]], {})[names[row["write"]]] = row["distance"]
+            found.setdefault(names[row["position"]], {})[names[row[target]]] = row["distance"]
     return found

@@ -1,0 +1,80 @@
+"""Every named query says what it answers, and answers it on the engine under test."""
+
+import json
+import re
+
+import pytest
+
+from rollgraph.graph import EDGES, NODES, QueryError
+from rollgraph.ingest import ingest
+from rollgraph.ingest.demo import DEMO_FILE
+from rollgraph.queries import ask, credit, load, names, save_credits
+from rollgraph.queries.ask import WITH_ARITHMETIC
+from rollgraph.queries.credit import CREDIT_METHODS
+
+by_name = pytest.mark.parametrize("name", names())
+
+
+@by_name
+def test_a_header_is_complete(name):
+    query = load(name)
+    assert query.summary.endswith(".")
+    assert query.columns
+    code = re.sub(r"//.*", "", query.texts["any"])
+    assert set(re.findall(r"\$(\w+)", code)) == set(query.parameters)
+    for text in query.texts.values():
+        code = re.sub(r"//.*", "", text)
+        assert set(re.findall(r"\$(\w+)", code)) <= set(query.parameters)
+
+
+@by_name
+def test_labels_and_types_come_from_the_schema(name):
+    known = {node.label for node in NODES} | {edge.type for edge in EDGES}
+    for text in load(name).texts.values():
+        code = re.sub(r"//.*|'[^']*'", "", text)
+        for found in re.findall(r"[\[(][a-z]*:([^\s){*\]]+)", code):
+            assert {part.strip("`") for part in found.split("|")} <= known
+
+
+@by_name
+def test_a_query_gives_the_columns_of_its_header_in_order(store, name):
+    ingest(store, DEMO_FILE)
+    run = save_credits(store, credit(store))
+    given = {"run": run, "command": "build-report/mends-the-script/0/0"}
+    needed = {key: value for key, value in given.items() if key in load(name).parameters}
+    table = ask(store, name, **needed)
+    assert list(table.columns) == list(load(name).columns)
+    assert not table.empty
+
+
+@pytest.mark.parametrize("name", CREDIT_METHODS)
+def test_a_method_names_queries_that_exist(name):
+    assert set(CREDIT_METHODS[name].queries) <= set(names())
+
+
+def test_answers_with_arithmetic_have_a_query_that_documents_them():
+    assert set(WITH_ARITHMETIC) <= set(names())
+
+
+def test_no_named_query_multiplies_tables_out(store):
+    if store.engine != "embedded":
+        pytest.skip("plans of the embedded engine")
+    for name in names():
+        query = load(name)
+        given = {p: "x" for p, value in query.parameters.items() if value.is_required}
+        plan = store.query(f"EXPLAIN {query.text('embedded', [])}", query.bind(given))
+        assert "CROSS_PRODUCT" not in json.dumps(plan.to_pylist()), name
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("nothing", {}, "no query is called nothing; there are: command_kinds"),
+        ("rollouts", {"group": "g"}, "rollouts: unknown parameter group; it takes: groups"),
+        ("written_fragments", {}, "written_fragments: parameter command is required"),
+        ("credit_runs", {"x": 1}, "unknown parameter x; it takes: none"),
+    ],
+)
+def test_a_wrong_question_is_named_with_the_right_ones(store, name, given, message):
+    with pytest.raises(QueryError, match=message):
+        ask(store, name, **given)
