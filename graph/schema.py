@@ -150,13 +150,13 @@ NODES: tuple[Node, ...] = (
                 "kind", "STRING", "write: at least one record is left after filtering; or read"
             ),
             Property("traced", "BOOLEAN", "the recorder saw it"),
-            Property("records", "INT64", "tracked file records that it wrote: |W_c|"),
+            Property("records", "INT64", "tracked file records that it wrote: the size of W_c"),
             Property("text", "TEXT", "the command as typed"),
             Property("cwd", "STRING", "the working directory when it started"),
-            Property("exit_code", "INT64", ""),
-            Property("stdout", "TEXT", ""),
-            Property("stderr", "TEXT", ""),
-            Property("duration_s", "DOUBLE", ""),
+            Property("exit_code", "INT64", "its exit status"),
+            Property("stdout", "TEXT", "what it printed"),
+            Property("stderr", "TEXT", "what it printed on standard error"),
+            Property("duration_s", "DOUBLE", "seconds"),
             Property("started_at", "DOUBLE", "Unix time"),
             _METADATA,
         ),
@@ -185,8 +185,8 @@ NODES: tuple[Node, ...] = (
         "CreditRun",
         "computed credits",
         (
-            Property("method", "STRING", ""),
-            Property("parameters", "STRING", "JSON"),
+            Property("method", "STRING", "credit method"),
+            Property("parameters", "STRING", "of the method, as JSON"),
             Property("groups", "STRING[]", "the groups asked for; empty: every group"),
             Property("code_version", "STRING", "rollgraph's version"),
             Property("query_sha256", "STRING", "hash of the query texts that it ran"),
@@ -202,7 +202,7 @@ NODES: tuple[Node, ...] = (
     Node(
         "Schema",
         "the one node that tells which schema the database has",
-        (Property("version", "INT64", ""),),
+        (Property("version", "INT64", "of the schema"),),
     ),
 )
 

@@ -26,7 +26,7 @@ from .reader import DamagedError, FileSource, Line, RecordSource, Refusal
 from .recovery import catch_up, remake
 from .values import Extractor, typed_values
 
-BATCH_ROLLOUTS = 512
+BATCH_ROLLOUTS = 1024
 BATCH_BYTES = 32 << 20
 MAX_COMMANDS = 65535
 """Of one rollout: no dependency path is longer than the embedded engine can count."""

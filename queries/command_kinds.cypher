@@ -10,7 +10,7 @@
 //   position: execution order within the rollout
 //   kind: write or read
 //   traced: whether the recorder saw it
-//   records: tracked file records that it wrote: |W_c|
+//   records: tracked file records that it wrote: the size of W_c
 MATCH (r:Rollout)-[:HAS_STEP]->(s:Step)-[:RAN]->(c:Command)
 WHERE (size($groups) = 0 OR r.`group` IN $groups)
 RETURN r.id AS rollout, s.position AS step, c.place AS command, c.position AS position, c.kind AS kind,

@@ -12,6 +12,8 @@
 //   records: how many records the fragment stands for
 //   consumer: the consuming command's position within the rollout
 MATCH (r:Rollout)-[:HAS_STEP]->(:Step)-[:RAN]->(c:Command)-[:WROTE_LINES]->(f:Fragment)-[e:USED_BY]->(u:Command)
-WHERE (size($groups) = 0 OR r.`group` IN $groups) AND $whole_file IN e.whole_file
-RETURN r.id AS rollout, c.position AS position, f.number AS fragment, f.records AS records,
-  u.position AS consumer
+WHERE (size($groups) = 0 OR r.`group` IN $groups)
+WITH DISTINCT r.id AS rollout, c.position AS position, f.number AS fragment, f.records AS records,
+  u.position AS consumer, e.whole_file AS policies
+WHERE $whole_file IN policies
+RETURN rollout, position, fragment, records, consumer

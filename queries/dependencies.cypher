@@ -12,7 +12,9 @@
 //   evidence: the lines that were read and the printed values reused
 //   qualifies: whether it is an edge of G_E: the target consumes some of what the source wrote
 MATCH (r:Rollout)-[:HAS_STEP]->(:Step)-[:RAN]->(c:Command)-[e:FEEDS]->(u:Command)
-WHERE (size($groups) = 0 OR r.`group` IN $groups) AND $whole_file IN e.whole_file
-RETURN r.id AS rollout, c.position AS source, u.position AS target, e.kind AS kind,
-  e.evidence AS evidence, $whole_file IN e.qualifies AS qualifies
+WHERE (size($groups) = 0 OR r.`group` IN $groups)
+WITH DISTINCT r.id AS rollout, c.position AS source, u.position AS target, e.kind AS kind,
+  e.evidence AS evidence, e.whole_file AS policies, e.qualifies AS qualifying
+WHERE $whole_file IN policies
+RETURN rollout, source, target, kind, evidence, $whole_file IN qualifying AS qualifies
 ORDER BY rollout, source, target

@@ -10,5 +10,8 @@
 //   fragment: number of the fragment within the rollout
 //   records: how many records the fragment stands for
 MATCH (r:Rollout)-[:VERIFIED_BY]->(:Command)-[e:READ|PROBED]->(:Resource)<-[:`IN`]-(f:Fragment)<-[:WROTE_LINES]-(c:Command)
-WHERE (size($groups) = 0 OR r.`group` IN $groups) AND NOT e.shadowed AND NOT e.self_written AND $whole_file IN f.owned
-RETURN DISTINCT r.id AS rollout, c.position AS position, f.number AS fragment, f.records AS records
+WHERE (size($groups) = 0 OR r.`group` IN $groups)
+WITH DISTINCT r.id AS rollout, c.position AS position, f.number AS fragment, f.records AS records,
+  f.owned AS owned, e.shadowed AS shadowed, e.self_written AS self_written
+WHERE $whole_file IN owned AND shadowed = false AND self_written = false
+RETURN DISTINCT rollout, position, fragment, records

@@ -5,6 +5,10 @@ required) and its columns; the command line, the docs and the checks read it. Wh
 better text of its own, `NAME.embedded.cypher` or `NAME.neo4j.cypher` stands beside it, without a
 header: same parameters, same columns, same rows.
 
+Two things of the embedded engine shape the texts. Tested between two hops of a MATCH, a property of
+an edge gives wrong rows, in silence: the texts test it after a WITH DISTINCT. And a plan starts
+where its WHERE is most selective, so that a batch is always chosen by its rollouts' groups.
+
 >>> print(load("read_distances").summary)
 How far each read command is from the writes that it supports.
 >>> load("read_distances").parameters["whole_file"].default

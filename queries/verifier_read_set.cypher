@@ -9,6 +9,9 @@
 //   kind: file, port or process
 //   name: normalized path, port number or process name
 MATCH (r:Rollout)-[:VERIFIED_BY]->(:Command)-[e:READ|PROBED]->(p:Resource)
-WHERE (size($groups) = 0 OR r.`group` IN $groups) AND NOT e.shadowed AND NOT e.self_written
-RETURN DISTINCT r.id AS rollout, p.kind AS kind, p.name AS name
+WHERE (size($groups) = 0 OR r.`group` IN $groups)
+WITH DISTINCT r.id AS rollout, p.kind AS kind, p.name AS name, e.shadowed AS shadowed,
+  e.self_written AS self_written
+WHERE shadowed = false AND self_written = false
+RETURN DISTINCT rollout, kind, name
 ORDER BY rollout, kind, name

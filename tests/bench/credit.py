@@ -79,12 +79,12 @@ def measured(engine: str, path: Path, folder: Path) -> tuple[float, float, float
     return ingested - started, credited - ingested, sorted(times)[len(times) // 2]
 
 
-def made(size: int) -> Iterator[dict]:
-    """Rollouts of the paper's shape, in groups of 8."""
+def made(size: int, files: int = FILES) -> Iterator[dict]:
+    """Rollouts of the paper's shape, in groups of 8, over so many files."""
     rng = random.Random(20261003)
     for number in range(size):
         steps = [{"tokens": {"count": rng.randint(20, 400)}, "commands": [command]}
-                 for command in commands(rng)]  # fmt: skip
+                 for command in commands(rng, files)]  # fmt: skip
         yield {
             "type": "rollout",
             "id": f"rollout-{number:06d}",
@@ -92,36 +92,39 @@ def made(size: int) -> Iterator[dict]:
             "group": f"task-{number // GROUP:05d}",
             "reward": float(rng.random() < 0.4),
             "steps": steps,
-            "verifier": {"reads": [file(rng) for _ in range(6)], "probes": [file(rng)]},
+            "verifier": {
+                "reads": [file(rng, files) for _ in range(6)],
+                "probes": [file(rng, files)],
+            },
         }
 
 
-def commands(rng: random.Random) -> Iterator[dict]:
+def commands(rng: random.Random, files: int) -> Iterator[dict]:
     """About 6.8 commands: two of five write a few files, all read the rest of their 30 records."""
     for _ in range(6 + (rng.random() < 0.8)):
-        writes = [write(rng) for _ in range(rng.randint(1, 6))] if rng.random() < 0.4 else []
-        touched = [file(rng) for _ in range(RECORDS - len(writes))]
+        writes = [write(rng, files) for _ in range(rng.randint(1, 6))] if rng.random() < 0.4 else []
+        touched = [file(rng, files) for _ in range(RECORDS - len(writes))]
         cut = len(touched) * 2 // 3
         yield {
-            "text": f"python3 run.py --seed {rng.randint(1000, 9999)} {file(rng)}",
+            "text": f"python3 run.py --seed {rng.randint(1000, 9999)} {file(rng, files)}",
             "cwd": "/app",
             "exit_code": 0,
-            "stdout": f"wrote {file(rng)}\nloss {rng.random():.4f}\nat {rng.randint(1000, 9999)}\n",
+            "stdout": f"wrote {file(rng, files)}\nseed {rng.randint(1000, 9999)}\n",
             "reads": touched[:cut],
             "probes": touched[cut:],
             "writes": writes,
         }
 
 
-def write(rng: random.Random) -> dict:
+def write(rng: random.Random, files: int) -> dict:
     if rng.random() < 0.2:
-        return {"path": file(rng)}
+        return {"path": file(rng, files)}
     first = rng.randint(1, 200)
-    return {"path": file(rng), "lines": [[first, first + rng.randint(0, 60)]]}
+    return {"path": file(rng, files), "lines": [[first, first + rng.randint(0, 60)]]}
 
 
-def file(rng: random.Random) -> str:
-    return f"/app/src/module_{rng.randrange(FILES):03d}.py"
+def file(rng: random.Random, files: int) -> str:
+    return f"/app/src/module_{rng.randrange(files):03d}.py"
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from rollgraph.ingest.demo import DEMO_FILE
 from rollgraph.queries import credit, library, load_credits, save_credits
 
 from .. import strategies
+from ..bench.credit import made
 from ..conftest import NEO4J_URI, wipe
 from ..graph_dump import dump
 from ..rollout_records import listed_values, rollout_record, task_record
@@ -57,6 +58,19 @@ def test_the_same_id_again_replaces_the_rollout_and_never_doubles_it(store, tmp_
     store.close()
     with fresh(tmp_path, "at-once") as at_once:
         ingest(at_once, [second, rollout("other", steps=[{"commands": [{"text": "c"}]}])])
+        assert found == dump(at_once)
+
+
+def test_replacing_some_of_many_rollouts_touches_only_them(store, tmp_path):
+    records = list(made(240, 12))
+    ingest(store, records)
+    changed = [{**record, "steps": record["steps"][::-1]} for record in records[::7]]
+    assert ingest(store, changed).replaced == len(changed)
+    found = dump(store)
+    store.close()
+    records[::7] = changed
+    with fresh(tmp_path, "at-once") as at_once:
+        ingest(at_once, records)
         assert found == dump(at_once)
 
 
