@@ -90,7 +90,7 @@ class _Explained:
         ).to_pylist()
         rows = [self._fragment(facts, row) for row in fragments]
         for row in self._matched:
-            adds = 0.0 if facts.records else 1.0
+            adds = 0.0 if facts.records else 1 / len(self._matched)
             evidence = f"{row['kind']} {row['name']}"
             rows.append(Reason(row["kind"], evidence, self._to_e(), None, None, adds))
         rest = part.credit - sum(row.credit for row in rows)

@@ -17,7 +17,7 @@ from ..rollout_records import listed_values, rollout_record, task_record
 NUMBERS = count()
 
 
-@settings(max_examples=12)
+@settings(max_examples=25)
 @given(task=strategies.rollouts(), options=strategies.options())
 def test_the_rows_add_up_to_the_commands_credit(store, task, options):
     group = f"g{next(NUMBERS)}"
@@ -65,6 +65,17 @@ def test_a_matched_port_is_named(store):
     ingest(store, DEMO_FILE)
     (row,) = rows_of(store, "start-server/serves-and-probes/2/0")
     assert (row["why"], row["evidence"], row["credit"]) == ("port", "port 18437", 1)
+
+
+def test_two_matches_of_one_command_share_its_credit(store):
+    opened = {"ports": {"opened": [80]}, "processes": {"started": ["nginx"]}}
+    steps = [{"commands": [{"text": "nginx", **opened}]}]
+    verifier = {"ports": [80], "processes": ["nginx"]}
+    ingest(
+        store, [{"type": "rollout", "id": "r", "task": "t", "steps": steps, "verifier": verifier}]
+    )
+    found = [(row["evidence"], row["credit"]) for row in rows_of(store, "r/0/0")]
+    assert found == [("port 80", 0.5), ("process nginx", 0.5)]
 
 
 def test_a_command_without_use_says_so(store):
