@@ -3,6 +3,7 @@
 RollgraphError
 ├── RecordError           one record is not valid: its field, what was found, what was expected
 ├── IngestError           a source cannot be read at all
+├── RecorderError         a session cannot be recorded as asked
 ├── StoreError            a store cannot be opened, read or written
 │   ├── UncertainWriteError   a server went away, and may have written a transaction or not
 │   ├── StoreLockedError      another process holds the embedded store
@@ -34,6 +35,10 @@ class RecordError(RollgraphError):
 
 class IngestError(RollgraphError):
     """A source cannot be read at all."""
+
+
+class RecorderError(RollgraphError):
+    """A session cannot be recorded as asked."""
 
 
 class StoreError(RollgraphError):

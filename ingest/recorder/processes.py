@@ -1,0 +1,57 @@
+"""The processes of a trace, and what a command's processes touched."""
+
+import time
+from dataclasses import dataclass, field
+
+from .strace_lines import Call
+
+
+@dataclass
+class Touched:
+    """What one command touched, as far as calls tell; file names are absolute."""
+
+    reads: set[str] = field(default_factory=set[str])
+    probes: set[str] = field(default_factory=set[str])
+    changed: dict[str, int] = field(default_factory=dict[str, int])
+    """Names that it may have written or removed since they were last looked at, with the number
+    of the call."""
+    ever_changed: set[str] = field(default_factory=set[str])
+    moved: set[str] = field(default_factory=set[str])
+    """Of those, both ends of renames: what lies below them may have moved along."""
+    fresh: set[str] = field(default_factory=set[str])
+    """Names that it created, emptied or replaced before it read them."""
+    executed: set[str] = field(default_factory=set[str])
+    opened: set[int] = field(default_factory=set[int])
+    used: set[int] = field(default_factory=set[int])
+    inspected: set[str] = field(default_factory=set[str])
+    reasons: set[str] = field(default_factory=set[str])
+    """Why the record may be incomplete."""
+    processes: list["Process"] = field(default_factory=list["Process"])
+
+
+@dataclass(eq=False)
+class Process:
+    """A thread or process of the trace, from its start to its end."""
+
+    pid: int
+    cwd: list[str]
+    """One element, shared among threads."""
+    command: int | None
+    program: str = "bash"
+    is_thread: bool = False
+    is_shell: bool = False
+    is_alive: bool = True
+    started_at: float = field(default_factory=time.monotonic)
+    """On the monotonic clock, in seconds."""
+    ended_at: float | None = None
+    held: set[str] = field(default_factory=set[str])
+    """Files that it opened to write; it may still be writing them."""
+    waiting: list[Call] | None = None
+    """Calls of a process whose parent has not told of it yet."""
+    bound: dict[bytes, int] = field(default_factory=dict[bytes, int])
+
+    def outlives(self, moment: float, seconds: float) -> bool:
+        """Whether it is alive, or went on for so many seconds after a moment, or its start."""
+        if self.is_alive or self.ended_at is None:
+            return self.is_alive
+        return self.ended_at - max(moment, self.started_at) > seconds

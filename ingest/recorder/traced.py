@@ -1,0 +1,227 @@
+"""Processes under the tracer: a command of its own, and a shell that lives as long as the session.
+
+The tracer's lines come through a pipe that no path leads to, so no command can read them and no
+disk can fill up with them.
+"""
+
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fcntl import F_DUPFD_CLOEXEC, F_SETPIPE_SZ, fcntl
+
+from .pump import Output, Pump
+from .replay import Replay
+from .strace_lines import LineReader
+from .tracer import Tracer
+
+LOG_PIPE_BYTES = 1 << 20
+TRACER_S = 5.0
+"""How long the tracer's lines may lag behind what they tell of."""
+HIGH_FD = 100
+"""The shell reports on a descriptor from here on, out of the way of scripts."""
+
+
+@dataclass(frozen=True)
+class Tracing:
+    """What all processes of a session are started with."""
+
+    tracer: Tracer
+    pump: Pump
+    replay: Replay
+    env: Mapping[str, str]
+    output_limit: int
+    """Bytes of each output of a command that are kept."""
+
+
+class TracedProcess:
+    """A command under the tracer; what it prints and what its calls are goes to the pump."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        tracing: Tracing,
+        *,
+        cwd: str,
+        command: int | None,
+        stdin: int = subprocess.DEVNULL,
+        pass_fds: Sequence[int] = (),
+    ) -> None:
+        """Start it; `command` None: it is the session's shell."""
+        self._pump, self._replay, self._reader = tracing.pump, tracing.replay, LineReader()
+        self._limit = tracing.output_limit
+        self.new_outputs()
+        self.log_ended = tracing.tracer.level == "sweep"
+        self.tracer_lost = False
+        """Whether the tracer ended before the process."""
+        self._is_traced = not self.log_ended
+        self._keeper: int | None = None
+        out, out_end = os.pipe2(os.O_CLOEXEC)
+        err, err_end = os.pipe2(os.O_CLOEXEC)
+        self._ends = {out: self._print, err: self._complain}
+        with tempfile.TemporaryDirectory(prefix="rollgraph-") as folder, self._pump.changed:
+            log = f"{folder}/log"
+            if self._is_traced:
+                self._open_log(log)
+            try:
+                self.process = subprocess.Popen(
+                    tracing.tracer.command(argv, log),
+                    cwd=cwd, env=tracing.env, stdin=stdin, stdout=out_end, stderr=err_end,
+                    pass_fds=pass_fds, start_new_session=True,
+                )  # fmt: skip
+            finally:
+                os.close(out_end)
+                os.close(err_end)
+                for fd, callback in self._ends.items():
+                    self._pump.add(fd, callback)
+            self.root = self._replay.root(self.process.pid, cwd, command)
+            # The name of the pipe goes with the folder, once the tracer has opened it.
+            self._wait(lambda: self._keeper is None or self.process.poll() is not None, TRACER_S)
+            if self._keeper is not None:
+                self._opened(b"")
+
+    @property
+    def status(self) -> int | None:
+        """The exit status, as a shell counts: 128 and the signal that killed it. None: it runs."""
+        status = self.process.poll()
+        return status if status is None or status >= 0 else 128 - status
+
+    def new_outputs(self) -> None:
+        """Begin to keep what is printed from now on."""
+        self.stdout, self.stderr = Output(self._limit), Output(self._limit)
+
+    def drain(self) -> None:
+        """Within a callback of the pump: take in what has been printed until now."""
+        for fd, callback in self._ends.items():
+            self._pump.drain(fd, callback)
+
+    def wait(self, timeout_s: float | None) -> bool:
+        """Wait for the end of the process, and of what the log says of it; whether it came."""
+        with self._pump.changed:
+            if not self._wait(lambda: self.process.poll() is not None, timeout_s):
+                return False
+            if self._is_traced:
+                self._wait(lambda: not self.root.is_alive or self.log_ended, TRACER_S)
+            self.drain()
+        return True
+
+    def _wait(self, is_done: Callable[[], bool], timeout_s: float | None) -> bool:
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        while not is_done():
+            left = 0.05 if deadline is None else min(0.05, deadline - time.monotonic())
+            if left <= 0:
+                return False
+            self._pump.changed.wait(left)
+        return True
+
+    def _open_log(self, path: str) -> None:
+        os.mkfifo(path, 0o600)
+        log = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        # Without a writer the pipe would be at its end before the tracer has begun.
+        self._keeper = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        with suppress(OSError):  # the size is a convenience; an administrator may limit it
+            fcntl(log, F_SETPIPE_SZ, LOG_PIPE_BYTES)
+        self._pump.add(log, self._opened)
+
+    def _opened(self, data: bytes) -> None:
+        if self._keeper is not None:
+            os.close(self._keeper)
+            self._keeper = None
+        if data:
+            for event in self._reader.feed(data):
+                self._replay.apply(event)
+        elif not self.log_ended:
+            for event in self._reader.finish():
+                self._replay.apply(event)
+            self.log_ended = True
+            self.tracer_lost = self.root.is_alive
+
+    def _print(self, data: bytes) -> None:
+        self.stdout.feed(data)
+
+    def _complain(self, data: bytes) -> None:
+        self.stderr.feed(data)
+
+
+class Shell(TracedProcess):
+    """A bash that runs one command after the other, each between two marks in the trace.
+
+    A mark is a test for a file that is not there. Commands get no input, and neither the pipe that
+    they come by nor the one that their ends are reported on.
+    """
+
+    def __init__(self, marker: str, tracing: Tracing, *, cwd: str) -> None:
+        """Start the shell."""
+        self._marker = marker
+        self._status = 0
+        self._reported = (0, 0)
+        self._report = b""
+        self.cwd = cwd
+        commands, self._commands = os.pipe2(os.O_CLOEXEC)
+        reports, low = os.pipe2(os.O_CLOEXEC)
+        self._reports = fcntl(low, F_DUPFD_CLOEXEC, HIGH_FD)
+        os.close(low)
+        fd = self._reports
+        super().__init__(
+            ["bash", "--norc", "--noprofile", "-s"], tracing,
+            cwd=cwd, command=None, stdin=commands, pass_fds=[fd],
+        )  # fmt: skip
+        os.close(commands)
+        os.close(fd)
+        self._pump.add(reports, self._take_report)
+        self._send('_rollgraph_status() { return "$1"; }')
+
+    def start(self, command: int, text: str) -> None:
+        """Begin to run a command."""
+        self.new_outputs()
+        status = {0: ":", 1: "! :"}.get(self._status, f"_rollgraph_status {self._status}")
+        fd = self._reports
+        self._send(
+            f"[ ! -e {self._marker}/B/{command} ]; {status}; "
+            f"eval {shlex.quote(text)} </dev/null {fd}>&-\n"
+            f"_rollgraph=$?; [ ! -e {self._marker}/E/{command} ]; "
+            f"builtin printf '%s\\0%s\\0%s\\0' {command} $_rollgraph \"$PWD\" >&{fd}"
+        )
+
+    def finished(self, command: int, timeout_s: float | None) -> int | None:
+        """Wait for the command's end; its exit status, or None: time is up or the shell is gone."""
+        with self._pump.changed:
+            self._wait(
+                lambda: self._reported[0] == command
+                or self.process.poll() is not None or self.tracer_lost,
+                timeout_s,
+            )  # fmt: skip
+            if self._reported[0] != command:
+                return None
+            self._status = self._reported[1]
+            return self._status
+
+    def close(self) -> None:
+        """Let the shell have no more commands."""
+        os.close(self._commands)
+
+    def _send(self, line: str) -> None:
+        data = memoryview(line.encode("utf-8", "surrogateescape") + b"\n")
+        with suppress(BrokenPipeError):  # the shell has ended, which `finished` tells
+            while data:
+                data = data[os.write(self._commands, data) :]
+
+    def _take_report(self, data: bytes) -> None:
+        self._report += data
+        while self._report.count(b"\0") >= 3:
+            command, status, cwd, self._report = self._report.split(b"\0", 3)
+            self.drain()
+            self._reported = int(command), int(status)
+            self.cwd = os.fsdecode(cwd)
+
+
+def kill(pids: Iterable[int]) -> None:
+    """Kill processes, those that are gone already aside."""
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,350 @@
+"""A recorded session: what its steps and verifier become, and what it survives."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rollgraph.graph import RecorderError, RecordError
+from rollgraph.graph.parsing import parse_record
+from rollgraph.ingest.recorder import Recorder
+from rollgraph.ingest.recorder.recorder import LEAK_SANITIZER
+
+LEVELS = ["strace+seccomp", "strace", "sweep"]
+
+
+@pytest.fixture
+def root(tmp_path):
+    folder = tmp_path / "root"
+    folder.mkdir()
+    (folder / "a.txt").write_text("one\ntwo\n")
+    return folder
+
+
+@pytest.fixture(params=LEVELS)
+def rec(request, root):
+    with Recorder("t", work_roots=[root], level=request.param) as recorder:
+        yield recorder
+
+
+def recorded(recorder, at=-1):
+    return recorder.rollout()["steps"][at]["commands"][-1]
+
+
+def reasons(command):
+    return command["metadata"]["fidelity"]["reasons"]
+
+
+def rel(root, paths):
+    return sorted(os.path.relpath(path, root) for path in paths)
+
+
+def test_the_shell_keeps_its_state_from_command_to_command(rec, root):
+    (root / "sub").mkdir()
+    rec.run("x=5; cd sub; f() { echo in f; }; export Y=6; false")
+    result = rec.run('echo $? $x "$PWD"; f; bash -c "echo $Y"')
+    assert result.stdout == f"1 5 {root}/sub\nin f\n6\n"
+    assert recorded(rec)["cwd"] == f"{root}/sub"
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [("true", 0), ("false", 1), ("(exit 7)", 7), ("nosuchcommand", 127), ("echo )", 2),
+     ("kill -9 $BASHPID", None), ("set -e; false; true", 1), ("exit 3", 3), ("exec true", 0),
+     ("break", 0), ("! true", 1), ("exec 3<&-", 0)],
+)  # fmt: skip
+def test_every_end_of_a_command_is_told_and_the_session_goes_on(rec, text, status):
+    if text.startswith("kill"):
+        status = 137
+    assert rec.run(text).exit_code == status
+    assert rec.run("echo on").stdout == "on\n"
+
+
+def test_a_new_shell_after_one_that_ended_is_said(rec, root):
+    (root / "sub").mkdir()
+    rec.run("cd sub")
+    rec.run("exit 3")
+    assert rec.run("pwd").stdout == f"{root}/sub\n"
+    rollout = rec.rollout()
+    ended, restarted = (step["commands"][0] for step in rollout["steps"][1:])
+    assert "shell_ended" in reasons(ended)
+    assert "shell_restarted" in reasons(restarted)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a'b", '"', "$x `y`", "\\", "é", "a\nb", "# c", "%s\\n", "\udcff", "\x01\x1b"],
+)
+def test_texts_reach_the_shell_as_they_are(rec, text):
+    quoted = "'" + text.replace("'", "'\\''") + "'"
+    assert rec.run(f"printf %s {quoted} | od -An -tx1 | tr -d ' \\n'").stdout == (
+        text.encode("utf-8", "surrogateescape").hex()
+    )
+    parse_record(json.dumps(rec.rollout()))
+
+
+def test_a_command_gets_no_input_and_sees_neither_pipe_nor_log(rec):
+    assert rec.run("cat").stdout == ""
+    open_files = rec.run("ls -l /proc/self/fd | grep -o 'pipe:.*\\|/tmp/.*log'").stdout
+    assert len(set(open_files.split())) <= 3  # its outputs, and ls's own pipe to grep
+
+
+def test_a_list_of_arguments_runs_by_itself(rec, root):
+    assert rec.run(["cat", "a.txt"]).stdout == "one\ntwo\n"
+    assert rec.run(["sh", "-c", "exit 9"]).exit_code == 9
+    result = rec.run(["nosuchprogram"])
+    assert result.exit_code != 0
+    if rec.tracer.level != "sweep":
+        assert rel(root, recorded(rec, 0)["reads"]) == ["a.txt"]
+
+
+def test_steps_hold_the_commands_that_follow_them(rec):
+    rec.run("true")
+    rec.step(response="<two>", tokens={"count": 9})
+    rec.run("echo 1")
+    rec.run("echo 2")
+    rec.step(response="nothing")
+    steps = rec.rollout()["steps"]
+    assert [len(step["commands"]) for step in steps] == [1, 2, 0]
+    assert steps[1]["tokens"] == {"count": 9}
+
+
+def test_the_rollout_takes_further_fields_and_refuses_bad_ones(rec):
+    rollout = rec.rollout(id="r1", group="g", reward=0.5, metadata={"seed": 3})
+    assert (rollout["id"], rollout["group"], rollout["reward"]) == ("r1", "g", 0.5)
+    assert rollout["metadata"]["seed"] == 3
+    assert rollout["metadata"]["recorder"]["level"] == rec.tracer.level
+    with pytest.raises(RecordError, match="slot"):
+        rec.rollout(slot="first")
+
+
+# The verifier.
+
+
+@pytest.mark.parametrize(("command", "reward"), [("true", 1.0), ("exit 3", 0.0)])
+def test_the_exit_status_is_the_reward(rec, command, reward):
+    rec.verify(command)
+    assert rec.rollout()["reward"] == reward
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reward"),
+    [("reward.txt", "0.25", 0.25), ("reward.json", '{"reward": 0.5, "x": 1}', 0.5),
+     ("reward.json", "1", 1.0)],
+)  # fmt: skip
+def test_a_reward_file_that_the_verifier_writes_is_the_reward(rec, name, text, reward):
+    rec.verify(f"echo '{text}' > {name}; false")
+    assert rec.rollout()["reward"] == reward
+
+
+def test_a_reward_file_of_the_agents_is_none(rec):
+    rec.run("echo 1 > reward.txt")
+    rec.verify("false")
+    assert rec.rollout()["reward"] == 0
+
+
+def test_a_reward_file_with_something_else_is_an_error(rec):
+    with pytest.raises(RecorderError, match="expected a number as the reward, found 'good'"):
+        rec.verify("echo good > reward.txt")
+
+
+@pytest.mark.parametrize("level", LEVELS[:2])
+def test_the_verifier_is_traced_and_what_its_harness_put_in_place_is_shadowed(root, level):
+    with Recorder("t", work_roots=[root], level=level) as rec:
+        rec.run("echo 3 > out; sleep 30 &")
+        (root / "tests").mkdir()
+        (root / "tests/test.sh").write_text("grep -q 3 out && test -f a.txt && echo ok > log\n")
+        rec.verify("bash tests/test.sh; pgrep -x sleep > /dev/null")
+        verifier = rec.rollout()["verifier"]
+        assert rel(root, verifier["reads"]) == ["out", "tests/test.sh"]
+        assert "a.txt" in rel(root, verifier["probes"])
+        assert rel(root, verifier["writes"]) == ["log"]
+        assert rel(root, verifier["shadowed"]) == ["tests/test.sh"]
+        assert verifier["processes"] == ["sleep"]
+
+
+def test_without_a_trace_there_is_a_reward_and_no_verifier(root):
+    with Recorder("t", work_roots=[root], level="sweep") as rec:
+        rec.verify("true")
+        rollout = rec.rollout()
+        assert "verifier" not in rollout
+        assert rollout["reward"] == 1
+
+
+def test_after_the_verifier_the_rollout_is_over(rec):
+    rec.verify("true")
+    for more in (rec.run, rec.verify):
+        with pytest.raises(RecorderError, match="its verifier has run"):
+            more("true")
+
+
+def test_what_the_harness_changes_between_commands_is_nobodys(rec, root):
+    rec.run("true")
+    time.sleep(0.05)
+    (root / "put").write_text("x")
+    time.sleep(0.05)
+    rec.run("echo a > mine")
+    assert rel(root, [w["path"] for w in recorded(rec)["writes"]]) == ["mine"]
+    between = rec.rollout()["metadata"]["recorder"]["changed_between_commands"]
+    assert rel(root, between) == ["put"]
+
+
+# What a session survives.
+
+
+def running(arguments):
+    found = subprocess.run(["pgrep", "-xf", arguments], capture_output=True, check=False, text=True)
+    return found.stdout.split()
+
+
+def test_a_command_that_never_ends_is_killed_with_its_whole_tree(rec, root):
+    sleep = f"sleep 98{LEVELS.index(rec.tracer.level)}"
+    started = time.monotonic()
+    result = rec.run(
+        f"echo before > b; echo out; (setsid {sleep} & ) ; {sleep} | cat", timeout_s=1.5
+    )
+    assert result.timed_out
+    assert time.monotonic() - started < 15
+    assert result.stdout == "out\n"
+    assert not running(sleep)
+    assert rec.run("echo on").stdout == "on\n"
+    command = recorded(rec, 0)
+    assert rel(root, [w["path"] for w in command["writes"]]) == ["b"]
+    assert "timed_out" in reasons(command)
+
+
+def test_a_shell_that_hangs_by_itself_is_replaced(rec):
+    result = rec.run("while :; do :; done", timeout_s=0.5)
+    assert result.timed_out
+    assert result.exit_code is None
+    assert rec.run("echo on").stdout == "on\n"
+
+
+def test_a_verifier_that_never_ends_gives_no_reward(rec):
+    assert rec.verify("sleep 987", timeout_s=0.5).timed_out
+    assert "reward" not in rec.rollout()
+
+
+def test_head_and_tail_of_a_huge_output_are_kept(rec):
+    began = time.monotonic()
+    result = rec.run("echo first; head -c 1000000000 /dev/zero | tr '\\0' x; echo; echo last >&2")
+    assert time.monotonic() - began < 120
+    assert len(result.stdout) < 1_100_000
+    assert result.stdout.startswith("first\nxxx")
+    assert "bytes left out ...]" in result.stdout
+    assert result.stderr == "last\n"
+    left_out = recorded(rec)["metadata"]["fidelity"]["bytes_left_out"]["stdout"]
+    assert left_out == 1_000_000_007 - (1 << 20)
+
+
+def test_output_that_fits_is_whole(root):
+    with Recorder("t", work_roots=[root], output_limit=1_000) as rec:
+        for size in (0, 1, 499, 500, 501, 999, 1_000):
+            assert rec.run(f"printf '%{size}s' ''" if size else "true").stdout == " " * size
+        assert "[... 1 bytes left out ...]" in rec.run("printf '%1001s' ''").stdout
+
+
+def test_a_thousand_processes_are_followed(rec):
+    result = rec.run(
+        "for i in $(seq 1000); do (echo $i >> all) & done; wait; sort -n all | uniq | wc -l"
+    )
+    assert result.stdout.strip() == "1000"
+    (write,) = recorded(rec)["writes"]
+    assert write["lines"] == [[1, 1000]]
+
+
+def test_a_killed_shell_leaves_what_it_wrote(rec, root):
+    rec.run("echo x > x; kill -9 $$")
+    assert rel(root, [w["path"] for w in recorded(rec, 0)["writes"]]) == ["x"]
+    assert rec.run("echo on").stdout == "on\n"
+
+
+@pytest.mark.parametrize("level", LEVELS[:2])
+def test_a_killed_tracer_is_noticed_and_its_writes_are_found(root, level):
+    with Recorder("t", work_roots=[root], level=level) as rec:
+        rec.run("true")
+        rec.run(
+            "echo x > x; tracer=$(sed -n 's/TracerPid:\\t*//p' /proc/self/status); "
+            "kill -9 $tracer; echo y > y; sleep 0.1",
+            timeout_s=20,
+        )
+        assert rec.run("echo on > on; echo on").stdout == "on\n"
+        rollout = rec.rollout()
+        lost = rollout["steps"][1]["commands"][0]
+        assert "tracer_lost" in reasons(lost)
+        assert "x" in rel(root, [w["path"] for w in lost["writes"]])
+        after = rollout["steps"][2]["commands"][0]
+        assert rel(root, [w["path"] for w in after["writes"]]) == ["on"]
+
+
+def test_closing_ends_what_commands_left_running(rec):
+    sleep = f"sleep 97{LEVELS.index(rec.tracer.level)}"
+    rec.run(f"{sleep} & setsid nohup {sleep} > /dev/null 2>&1 &")
+    rec.close()
+    assert not running(sleep)
+
+
+def test_leak_sanitizers_failure_under_a_tracer_is_said(rec):
+    rec.run(f"echo '{LEAK_SANITIZER}' >&2")
+    assert reasons(recorded(rec)) == ["lsan_under_ptrace"]
+
+
+def test_two_recorders_do_not_mix(tmp_path):
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    with (
+        Recorder("t", work_roots=[tmp_path / "a"]) as first,
+        Recorder("t", work_roots=[tmp_path / "b"]) as second,
+    ):
+        first.run("echo 1 > x")
+        second.run("echo 2 > y")
+        assert rel(tmp_path, [w["path"] for w in recorded(first)["writes"]]) == ["a/x"]
+        assert rel(tmp_path, [w["path"] for w in recorded(second)["writes"]]) == ["b/y"]
+
+
+def test_many_recorders_leave_no_open_files(root):
+    def count():
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    with Recorder("t", work_roots=[root]) as rec:
+        rec.run("true")
+    before = count()
+    for _ in range(5):
+        with Recorder("t", work_roots=[root]) as rec:
+            rec.run("exit 1")
+            rec.run("true")
+            rec.verify("true")
+    assert count() <= before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_plain_user_can_record(root, level):
+    root.chmod(0o777)
+    for parent in list(root.parents)[:-2]:
+        parent.chmod(parent.stat().st_mode | 0o005)
+    code = (
+        "import os, sys\n"
+        "from rollgraph.ingest.recorder import Recorder\n"
+        "os.setgid(65534); os.setuid(65534)\n"
+        f"with Recorder('t', work_roots=[sys.argv[1]], level={level!r}) as rec:\n"
+        "    rec.run('cat a.txt; echo x > x')\n"
+        "    command = rec.rollout()['steps'][0]['commands'][0]\n"
+        "print(command['stdout'], command.get('reads'), command['writes'])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(root)], capture_output=True, text=True, check=True
+    )
+    assert "one\ntwo" in done.stdout
+    assert f"{root}/x" in done.stdout
+    assert level == "sweep" or f"['{root}/a.txt']" in done.stdout
+
+
+@pytest.mark.parametrize("roots", [[], ["/nowhere"], [__file__]])
+def test_a_work_root_must_be_a_folder(roots):
+    with pytest.raises(RecorderError, match="folder, found none"):
+        Recorder("t", work_roots=roots)
