@@ -117,6 +117,8 @@ class EmbeddedSnapshot(_Database):
 
     def __init__(self, folder: Path) -> None:
         file = folder / "snapshot.lbug"
+        if folder.is_file():
+            raise StoreError(f"{folder}: expected a store's folder, found a file")
         if not file.exists():
             raise StoreError(
                 f"{folder}: holds no rollouts yet; `rollgraph ingest FILE --store {folder}` "
@@ -178,7 +180,12 @@ class EmbeddedStore(_Database):
         self._users = 0
         self._rows = 0
         self._published = True
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"{folder}: expected a folder, or a place for one ({error.strerror})"
+            ) from error
         self._lock = _locked(folder)
         try:
             self.log: RolloutLog | None = RolloutLog(folder / "log")

@@ -194,6 +194,8 @@ class Command(_Record):
     duration_s: float | None = None
     started_at: float | None = None
     """Unix time."""
+    metadata: JsonObject | None = None
+    """Anything else, such as how far a recorder's record can be trusted."""
 
     @property
     def is_traced(self) -> bool:

@@ -1,11 +1,12 @@
 """Bring the graph up to its log: after a writer was stopped, anew, or where a task changed."""
 
 import json
-from os import PathLike
+from os import PathLike, fspath
+from pathlib import Path
 
 from ..graph.connect import open_store
 from ..graph.credit_run import KIND, credit_run_rows
-from ..graph.errors import StoreLockedError
+from ..graph.errors import StoreError, StoreLockedError
 from ..graph.log import LogBatch
 from ..graph.parsing import parse_record
 from ..graph.store import Store
@@ -85,8 +86,11 @@ def rebuild(
 ) -> Store:
     """Make the graph of a store anew from its log, and return the open store.
 
-    `url` and `log` as in `open_store`. Raises StoreError where the log is not all of the graph.
+    `url` and `log` as in `open_store`. Raises StoreError where there is no log, or it is not all of
+    the graph.
     """
+    if "://" not in fspath(url) and not (Path(url) / "log").is_dir():
+        raise StoreError(f"{fspath(url)}: holds no rollout log to make a graph from")
     store = open_store(url, log=log, anew=True)
     try:
         catch_up(store, extract=extract)

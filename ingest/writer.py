@@ -7,6 +7,7 @@ described after its rollouts came in, their edges are made anew from the log.
 """
 
 import gc
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from ..graph.parsing import parse_record
 from ..graph.records import Rollout, Task
 from ..graph.store import Store, logged
 from .indexer import Indexer, Provenance, RawRecord, extractor_name
-from .paths import normalize
+from .paths import PathFilter, normalize
 from .reader import DamagedError, FileSource, Line, RecordSource, Refusal
 from .recovery import catch_up, remake
 from .values import Extractor, typed_values
@@ -72,6 +73,8 @@ def ingest(
     Raises IngestError where the source cannot be read, holds no record or is refused by `strict`;
     StoreError where the store fails.
     """
+    if isinstance(work_roots, str):
+        raise IngestError(f'work_roots: expected a list, such as ["{work_roots}"], found a text')
     opened = (
         FileSource(Path(fspath(source)))
         if isinstance(source, str | PathLike)
@@ -82,11 +85,12 @@ def ingest(
         _check(opened)
     catch_up(store, extract=extract)
     run = _Ingest(store, opened.name, roots, extract)
+    refused_to = _rejects(opened, rejects)
 
     def refuse(refusal: Refusal, line: Line | None) -> None:
         run.report.refused.append(refusal)
-        if rejects and line:
-            with Path(fspath(rejects)).open("ab") as file:
+        if refused_to and line:
+            with refused_to.open("ab") as file:
                 file.write(line.text + b"\n")
 
     # Tasks first, so that their rollouts come in once and with their descriptions known.
@@ -99,6 +103,7 @@ def ingest(
         if progress:
             progress(opened.position, opened.size)
     run.flush()
+    run.report.notes += run.warnings()
     if not found and not run.report.refused:
         raise IngestError(f"{opened.name}: holds no record; expected one JSON object a line")
     store.publish()
@@ -117,6 +122,10 @@ class _Ingest:
         self._extract = extract
         self._batch: list[RawRecord] = []
         self._bytes = 0
+        self._filter = PathFilter(roots)
+        self._is_any_path_inside = False
+        self._paths_outside = 0
+        self._unknown_keys: Counter[str] = Counter()
 
     def add_tasks(self, source: FileSource | RecordSource) -> bool:
         """Take the source's tasks in; return whether every reward in it is 0 or 1.
@@ -132,10 +141,31 @@ class _Ingest:
     def add(self, raw: bytes, record: Task | Rollout) -> None:
         """Take a record in; it is written with its batch."""
         self.report.tasks += isinstance(record, Task)
+        self._unknown_keys.update(_unknown_keys(record))
+        if isinstance(record, Rollout) and self._roots and not self._is_any_path_inside:
+            self._look_for_paths(record)
         self._batch.append((raw, record))
         self._bytes += len(raw)
         if len(self._batch) >= BATCH_ROLLOUTS or self._bytes >= BATCH_BYTES:
             self.flush()
+
+    def _look_for_paths(self, rollout: Rollout) -> None:
+        for path in _paths(rollout):
+            self._is_any_path_inside |= self._filter.keeps(path)
+            self._paths_outside += 1
+
+    def warnings(self) -> list[str]:
+        """Say what a person has probably not meant."""
+        notes: list[str] = []
+        if self._paths_outside and not self._is_any_path_inside:
+            notes.append(
+                f"all {self._paths_outside} paths lie outside the work roots "
+                f"({', '.join(self._roots)}) and take part in nothing"
+            )
+        if self._unknown_keys:
+            keys = ", ".join(f"{key} ({n})" for key, n in self._unknown_keys.most_common(10))
+            notes.append(f"keys that the format does not name are kept and not used: {keys}")
+        return notes
 
     def flush(self) -> None:
         """Write what was taken in."""
@@ -155,6 +185,39 @@ class _Ingest:
         self.report.replaced += len(plan.replaced)
         self.report.unchanged += plan.unchanged
         self._batch, self._bytes = [], 0
+
+
+def _rejects(source: FileSource | RecordSource, to: str | PathLike[str] | None) -> Path | None:
+    """Return where refused lines go. Raises IngestError where they cannot."""
+    if to is None:
+        return None
+    path = Path(fspath(to))
+    if path.exists() and Path(source.name).exists() and path.samefile(source.name):
+        raise IngestError(f"{path}: refused lines cannot go into the file that is being read")
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise IngestError(f"{path}: expected a file in a folder that exists, for refused lines")
+    return path
+
+
+def _paths(rollout: Rollout) -> Iterator[str]:
+    """Yield the absolute paths that a rollout's commands and its verifier touched."""
+    for step in rollout.steps or ():
+        for command in step.commands or ():
+            named = [*(command.reads or ()), *(command.probes or ()), *(command.deletes or ())]
+            named += [write.path for write in command.writes or ()]
+            yield from filter(None, (normalize(path, command.cwd) for path in named))
+    if rollout.verifier:
+        named = [*(rollout.verifier.reads or ()), *(rollout.verifier.probes or ())]
+        yield from filter(None, (normalize(path, None) for path in named))
+
+
+def _unknown_keys(record: Task | Rollout) -> Iterator[str]:
+    yield from record.extras
+    if isinstance(record, Rollout):
+        for step in record.steps or ():
+            yield from (f"steps[].{key}" for key in step.extras)
+            for command in step.commands or ():
+                yield from (f"steps[].commands[].{key}" for key in command.extras)
 
 
 @contextmanager

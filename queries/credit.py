@@ -151,6 +151,8 @@ def credit(
         raise CreditError(f"no method is called {method}; there are: {', '.join(CREDIT_METHODS)}")
     chosen = CREDIT_METHODS[method]
     options = bind_options(method, parameters)
+    if isinstance(groups, str):
+        raise CreditError(f'groups: expected a list of groups, such as ["{groups}"], found a text')
     wanted = list(groups or ())
     batch = _Batch(store, wanted)
     credited = chosen.run(batch, options)

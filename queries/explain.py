@@ -49,7 +49,7 @@ def explain(store: Store, command: str, **parameters: Any) -> pd.DataFrame:
             f"no command is called {command}; expected ROLLOUT/STEP/COMMAND, such as rollout-1/2/0"
         )
     (place,) = found
-    explained = _Explained(store, place, options)
+    explained = _Explained(store, command, place, options)
     rows = explained.write(command) if place["kind"] == "write" else explained.read()
     columns = list(Reason.__dataclass_fields__)
     table = pd.DataFrame([asdict(row) for row in rows], columns=columns)
@@ -57,7 +57,9 @@ def explain(store: Store, command: str, **parameters: Any) -> pd.DataFrame:
 
 
 class _Explained:
-    def __init__(self, store: Store, place: dict[str, Any], options: DepgpoOptions) -> None:
+    def __init__(
+        self, store: Store, command: str, place: dict[str, Any], options: DepgpoOptions
+    ) -> None:
         self._store = store
         self._options = options
         self._position: int = place["position"]
@@ -70,7 +72,7 @@ class _Explained:
         (rollout,) = (row for row in rollouts if row["rollout"] == place["rollout"])
         if self._position not in self._credits or not rollout["verified"]:
             reason = "it was not traced" if rollout["verified"] else "the verifier was not traced"
-            raise CreditError(f"{place['text']}: has no credit to explain: {reason}")
+            raise CreditError(f"{command}: has no credit to explain: {reason}")
         self._matched = [
             row
             for row in library.run(store, "matched_resources", groups=groups).to_pylist()

@@ -15,7 +15,7 @@ def group_health(store: Store, groups: Sequence[str] = ()) -> pd.DataFrame:
     """One row a group: rewards, unscored rollouts, and the share of commands that reach E.
 
     DepGPO, Figure 1 a and d. `reach_share` is the median over verified rollouts with traced
-    commands; missing where a group has none.
+    commands; missing where a group has none. Raises CreditError for an unknown group.
     """
     table = library.run(store, "group_health", groups=list(groups)).to_pandas()
     task_of = {
@@ -24,7 +24,7 @@ def group_health(store: Store, groups: Sequence[str] = ()) -> pd.DataFrame:
     }
     commands: defaultdict[tuple[str, str], int] = defaultdict(int)
     shares: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
-    for rollout in credit(store, "depgpo", groups) if len(table) else ():
+    for rollout in credit(store, "depgpo", groups) if len(table) or groups else ():
         if rollout.commands:
             group = task_of[rollout.rollout]
             reaching = sum(command.reaches for command in rollout.commands)

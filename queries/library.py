@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -81,8 +81,20 @@ class NamedQuery:
         ]
         if required:
             raise QueryError(f"query {self.name}: parameter {required[0]} is required")
+        for name, value in given.items():
+            if self.parameters[name].type == "list of strings" and not _are_strings(value):
+                raise QueryError(
+                    f"query {self.name}: {name}: expected a list of strings, such as "
+                    f'["a", "b"], found {json.dumps(value, default=str)}'
+                )
         defaults = {p.name: p.default for p in self.parameters.values() if not p.is_required}
         return {**defaults, **given}
+
+
+def _are_strings(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(
+        isinstance(item, str) for item in cast("Sequence[object]", value)
+    )
 
 
 @cache

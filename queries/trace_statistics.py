@@ -14,11 +14,11 @@ def trace_statistics(store: Store, groups: Sequence[str] = ()) -> pd.DataFrame:
     """One row with the statistics of the paper's Table 11, at the method's default parameters.
 
     A share of nothing is missing. The distance is over pairs of a read with positive credit and a
-    write that it reaches.
+    write that it reaches. Raises CreditError for an unknown group.
     """
     wanted = list(groups)
     (counts,) = library.run(store, "trace_statistics", groups=wanted).to_pylist()
-    rollouts = list(credit(store, "depgpo", wanted)) if counts["rollouts"] else []
+    rollouts = list(credit(store, "depgpo", wanted)) if counts["rollouts"] or wanted else []
     commands = [(rollout.rollout, command) for rollout in rollouts for command in rollout.commands]
     writes = [command for _, command in commands if command.kind == "write"]
     reads = [command for _, command in commands if command.kind == "read"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rollgraph.graph import IngestError, open_store
+from rollgraph.graph import CreditError, IngestError, QueryError, open_store
 from rollgraph.ingest import catch_up, export, ingest, rebuild, typed_values
 from rollgraph.ingest.demo import DEMO_FILE
 from rollgraph.queries import credit, library, load_credits, save_credits
@@ -171,6 +171,27 @@ def test_paths_are_resolved_filtered_and_counted_when_they_cannot_be(store):
     assert library.run(store, "rollouts").column("dropped_paths").to_pylist() == [4]
     with pytest.raises(IngestError, match="work root app: expected an absolute path"):
         ingest(store, [record], work_roots=["app"])
+
+
+def test_what_a_person_has_probably_not_meant_is_noted(store):
+    command = {"text": "cat a", "read": ["/app/a"], "reads": ["/app/a"]}
+    record = rollout("r", rewrad=1, steps=[{"commands": [command, command]}])
+    (note,) = ingest(store, [record]).notes
+    assert note.endswith("kept and not used: steps[].commands[].read (2), rewrad (1)")
+    record = rollout("r", steps=[{"commands": [{"text": "cat a", "reads": ["/app/a"]}]}])
+    (note,) = ingest(store, [record], work_roots=["/elsewhere"]).notes
+    assert note == "all 1 paths lie outside the work roots (/elsewhere) and take part in nothing"
+    assert ingest(store, [record], work_roots=["/app"]).notes == []
+
+
+def test_a_text_is_no_list(store):
+    ingest(store, [rollout("r")])
+    with pytest.raises(IngestError, match="expected a list"):
+        ingest(store, [], work_roots="/app")
+    with pytest.raises(CreditError, match="expected a list"):
+        credit(store, groups="t")
+    with pytest.raises(QueryError, match="expected a list of strings"):
+        library.run(store, "rollouts", groups="t")
 
 
 def test_a_write_command_whose_records_are_all_noise_is_a_read_command(store):

@@ -97,7 +97,7 @@ def test_an_unknown_command_says_how_they_are_named(store, command):
 def test_a_command_without_a_credit_says_why(store, fields, reason):
     steps = [{"commands": [{"text": "true"}]}]
     ingest(store, [{"type": "rollout", "id": "r", "task": "t", "steps": steps, **fields}])
-    with pytest.raises(CreditError, match=f"true: has no credit to explain: {reason}"):
+    with pytest.raises(CreditError, match=f"r/0/0: has no credit to explain: {reason}"):
         explain(store, "r/0/0")
 
 
