@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -15,11 +16,11 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from .graph import EDGES, NODES, RollgraphError, Store, open_store
-from .graph.errors import IngestError, QueryError, RecorderError
+from .graph.errors import CreditError, IngestError, QueryError, RecorderError
 from .graph.records import RECORD
 from .graph.schema import Property, embedded_ddl, neo4j_ddl
 from .ingest import Report, catch_up, export, ingest, open_for_reading, rebuild
-from .ingest.demo import DEMO_EXPLAINED, DEMO_FILE
+from .ingest.demo import DEMO_EXPLAINED, DEMO_FILE, record_demo
 from .ingest.recorder import (
     Recorder,
     Result,
@@ -48,14 +49,18 @@ QUERY_TIMEOUT_S = 300
 DEFAULT_STORE = "rollouts.rollgraph"
 
 DEMO_ABOUT = """\
-Three small tasks, four scripted attempts each. They were really run and traced with strace; this is
-that recording, not a new run.
+Three small tasks, four scripted attempts each. {source}
 
 [bold]credit[/]     of a write: the share of its lines that reach what the verifier inspected;
            of a read: what the writes that it supports are worth, halved for each step of distance
 [bold]weight[/]     the step's credit against the rollout's other steps: their token mean is 1
 [bold]advantage[/]  the rollout's advantage in its group, times the weight (a token is a byte here)
 """
+
+DEMO_LIVE = "They are really run now, in a temporary folder, and traced."
+DEMO_RECORDED = """\
+Commands cannot be traced on this machine (`rollgraph doctor`
+says why), so this is a recording of a run elsewhere, not a new run."""
 
 app = typer.Typer(
     help="Which steps of these rollouts mattered, and did training learn from them?",
@@ -87,16 +92,26 @@ def main() -> None:
     """Run the command line: a RollgraphError is one line on stderr, and status 2."""
     try:
         app()
-    except RollgraphError as error:
+    except (RollgraphError, OSError) as error:
         if _debug:
             raise
         _complain(error)
         sys.exit(2)
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(version("rollgraph"))
+        raise typer.Exit
+
+
 @app.callback()
 def _options(
     debug: Annotated[bool, typer.Option(help="Show the traceback of an error.")] = False,
+    _: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_version, is_eager=True),
+    ] = False,
 ) -> None:
     global _debug
     _debug = debug
@@ -205,6 +220,8 @@ def credit_rollouts(
     log: LogOption = None,
 ) -> None:
     """Compute the credit, weight and advantage of every step."""
+    if run and (save or group or parameters or method != "depgpo"):
+        raise CreditError("--run shows a kept result as it is: it goes with --json alone")
     with open_store(store, log=log) if save else _reader(store, log) as opened:
         if save:
             catch_up(opened)
@@ -213,14 +230,14 @@ def credit_rollouts(
             if run
             else credit(opened, method, group, **_settings(parameters))
         )
+        if save:
+            err.print(f"kept as {save_credits(opened, found)}", markup=False)
         if as_json:
             for line in found.to_json_lines():
                 print(line)
         else:
             for table in credit_tables(opened, found):
                 out.print(table, "")
-        if save:
-            err.print(f"kept as {save_credits(opened, found)}", markup=False)
 
 
 @app.command("explain")
@@ -250,6 +267,8 @@ def run_query(
     log: LogOption = None,
 ) -> None:
     """Ask a named question, or one of your own from a file; the store is only read."""
+    if as_json + as_csv + as_parquet > 1:
+        raise QueryError("expected one of --json, --csv and --parquet")
     given = _settings(parameters)
     with _reader(store, log) as opened:
         if name.endswith(".cypher"):
@@ -306,6 +325,8 @@ def schema(
 ) -> None:
     """Print the graph's schema, an engine's statements, or the rollout format's JSON Schema."""
     statements = {"embedded": embedded_ddl, "neo4j": neo4j_ddl}
+    if engine and json_schema:
+        raise QueryError("expected one of --engine and --json-schema")
     if json_schema:
         print(json.dumps(RECORD.json_schema(), indent=2))
     elif engine:
@@ -345,9 +366,10 @@ def rebuild_graph(store: StoreOption = DEFAULT_STORE, log: LogOption = None) -> 
 @app.command()
 def demo() -> None:
     """Credit three small tasks with four attempts each, and say why."""
-    out.print(DEMO_ABOUT)
-    with TemporaryDirectory() as folder, open_store(folder) as opened:
-        ingest(opened, DEMO_FILE)
+    is_live = best_tracer().level != "sweep"
+    out.print(DEMO_ABOUT.format(source=DEMO_LIVE if is_live else DEMO_RECORDED))
+    with TemporaryDirectory(prefix="rollgraph-demo-") as folder, open_store(folder) as opened:
+        ingest(opened, record_demo(Path(folder) / "tasks") if is_live else DEMO_FILE)
         found = credit(opened)
         for table in credit_tables(opened, found):
             out.print(table, "")
@@ -377,8 +399,11 @@ def _notify(store: Store) -> None:
         err.print(f"rollgraph: {store.notice}", style="yellow", markup=False, soft_wrap=True)
 
 
-def _complain(error: RollgraphError) -> None:
-    err.print(f"rollgraph: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+def _complain(error: RollgraphError | OSError) -> None:
+    text = str(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        text = f"{error.filename}: {error.strerror}"
+    err.print(f"rollgraph: {text}", style="red", markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager

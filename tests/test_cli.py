@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pandas as pd
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from rollgraph import cli
 from rollgraph.graph import EDGES, NODES
 from rollgraph.ingest.demo import DEMO_FILE
+from rollgraph.ingest.recorder import best_tracer
+from rollgraph.ingest.recorder.tracer import tracer_at
 from rollgraph.queries import names
 
 
@@ -22,7 +25,8 @@ def rollgraph(store_url, log_folder, monkeypatch, capfdbinary):
     log = ["--log", str(log_folder)] if log_folder else []
 
     def run(name, *arguments, text=True):
-        with_log = [] if name in ("queries", "schema", "demo") or "--store" in arguments else log
+        no_store = ("queries", "schema", "demo", "record", "doctor", "--version")
+        with_log = [] if name in no_store or "--store" in arguments else log
         monkeypatch.setattr(sys, "argv", ["rollgraph", name, *map(str, arguments), *with_log])
         with pytest.raises(SystemExit) as ended:
             cli.main()
@@ -210,10 +214,17 @@ def test_a_store_that_is_not_there_says_what_to_do(rollgraph, tmp_path):
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_the_demo_runs_and_says_that_it_is_a_recording(rollgraph):
+@pytest.mark.parametrize(
+    ("level", "said"), [(None, "They are really run now"), ("sweep", "a recording of a run")]
+)
+def test_the_demo_is_live_where_commands_can_be_traced(rollgraph, monkeypatch, level, said):
+    if level:
+        monkeypatch.setattr(cli, "best_tracer", lambda: tracer_at(level))
+    elif best_tracer().level == "sweep":
+        pytest.skip("commands cannot be traced on this machine")
     status, printed, _ = rollgraph("demo")
     assert status == 0
-    assert "that recording, not a new run" in " ".join(printed.split())
+    assert said in " ".join(printed.split())
     assert printed.count("advantage 1") == 6
     assert "why fix-config/reads-then-edits/1/0" in printed
 
@@ -228,3 +239,127 @@ def test_a_traceback_is_shown_only_on_demand(tmp_path):
     assert "Traceback" not in quiet.stderr
     assert "Traceback" in loud.stderr
     assert quiet.returncode == 2
+
+
+def test_a_file_is_never_its_own_file_of_refused_lines(rollgraph, tmp_path):
+    file = tmp_path / "a.jsonl"
+    file.write_text("nonsense\n")
+    status, _, said = rollgraph("ingest", file, "--rejects", tmp_path / "." / "a.jsonl")
+    assert status == 2
+    assert "cannot go into the file that is being read" in said
+    assert file.read_text() == "nonsense\n"
+    for place in (tmp_path, tmp_path / "no/such"):
+        assert "expected a file in a folder that exists" in rollgraph(
+            "ingest", file, "--rejects", place
+        )[2]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["credit", "--run", "x", "--group", "g"], "--run shows a kept result as it is"),
+        (["credit", "--run", "x", "--save"], "--run shows a kept result as it is"),
+        (["query", "rollouts", "--csv", "--json"], "expected one of --json, --csv and --parquet"),
+        (["schema", "--engine", "neo4j", "--json-schema"], "expected one of --engine and --json"),
+        (["query", "rollouts", "-p", "groups=t"], 'expected a list of strings, such as ["a", "b"]'),
+        (["stats", "--group", "nobody"], "no rollout is in group nobody"),
+    ],
+)
+def test_what_cannot_go_together_or_be_found_is_refused(demo_store, arguments, message):
+    status, printed, said = demo_store(*arguments)
+    assert (status, printed) == (2, "")
+    assert message in said
+
+
+def test_an_error_of_the_system_is_one_line(demo_store, tmp_path):
+    status, _, said = demo_store("export", "--out", tmp_path / "no/such")
+    assert status == 2
+    assert said.splitlines() == [f"rollgraph: {tmp_path}/no/such.part: No such file or directory"]
+    (tmp_path / "file").touch()
+    for command in (["credit"], ["ingest", DEMO_FILE], ["rebuild"]):
+        status, _, said = demo_store(*command, "--store", tmp_path / "file")
+        assert status == 2
+        assert len(said.splitlines()) == 1
+
+
+def test_a_store_without_a_log_is_not_rebuilt(rollgraph, tmp_path):
+    status, _, said = rollgraph("rebuild", "--store", tmp_path / "nowhere")
+    assert status == 2
+    assert "holds no rollout log" in said
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_the_version_is_told(rollgraph):
+    assert rollgraph("--version")[1].strip() == version("rollgraph")
+
+
+@pytest.fixture
+def work(tmp_path):
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "a.conf").write_text("listen 80\n")
+    return folder
+
+
+def recorded(rollgraph, tmp_path, work, *arguments, status=0):
+    to = tmp_path / "out.jsonl"
+    found, printed, said = rollgraph(
+        "record", "--task", "t", "--work-root", work, "--out", to, *arguments
+    )
+    assert found == status, said
+    return [json.loads(line) for line in to.read_text().splitlines()], printed, said
+
+
+def test_a_script_is_recorded_a_step_for_each_complete_command(rollgraph, tmp_path, work):
+    script = tmp_path / "script.sh"
+    script.write_text(
+        "# mend\ncat a.conf\nfor i in 1; do\n  sed -i s/80/8443/ a.conf\ndone\n"
+        "cat > b <<'EOF'\none\nEOF\ncd /; pwd\n"
+    )
+    (task, rollout), printed, said = recorded(
+        rollgraph, tmp_path, work, "--script", script, "--verifier", "grep -q 8443 a.conf",
+        "--description", "Mend it", "--group", "g",
+    )  # fmt: skip
+    assert task == {"type": "task", "id": "t", "description": "Mend it"}
+    assert (rollout["group"], rollout["reward"]) == ("g", 1)
+    commands = [step["commands"] for step in rollout["steps"]]
+    assert [len(found) for found in commands] == [1, 1, 1, 1]
+    assert commands[1][0]["writes"] == [{"path": f"{work}/a.conf", "lines": [[1, 1]]}]
+    assert commands[2][0]["writes"] == [{"path": f"{work}/b", "lines": [[1, 1]]}]
+    assert printed == "listen 80\n/\n"
+    assert "4 steps, reward 1" in said
+    assert rollgraph("ingest", tmp_path / "out.jsonl", "--work-root", work)[0] == 0
+
+
+def test_a_session_reads_its_commands_from_standard_input(rollgraph, tmp_path, work, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("x=5\necho $x\n"))
+    (rollout,), printed, _ = recorded(rollgraph, tmp_path, work, "--", "bash")
+    assert printed == "5\n"
+    assert [step["action"] for step in rollout["steps"]] == ["x=5", "echo $x"]
+
+
+def test_one_command_is_recorded_by_itself_and_records_are_appended(rollgraph, tmp_path, work):
+    recorded(rollgraph, tmp_path, work, "--", "cat", "a.conf")
+    found, _, _ = recorded(rollgraph, tmp_path, work, "--timeout", "0.2", "--", "sleep", "9")
+    assert len(found) == 2
+    assert found[0]["steps"][0]["commands"][0]["text"] == "cat a.conf"
+
+
+def test_record_says_what_it_needs(rollgraph, tmp_path, work):
+    to = tmp_path / "o"
+    usual = ["record", "--task", "t", "--work-root", work, "--out", to]
+    assert "expected either --script FILE or -- COMMAND" in rollgraph(*usual)[2]
+    assert "cannot be read" in rollgraph(*usual, "--script", tmp_path / "absent")[2]
+    missing = ["record", "--task", "t", "--work-root", tmp_path / "absent", "--out", to]
+    assert "expected a folder" in rollgraph(*missing, "--", "bash")[2]
+    assert not to.exists()
+    bad = ["record", "--task", "t", "--work-root", work, "--out", tmp_path / "no/dir"]
+    assert "cannot be written" in rollgraph(*bad, "--", "true")[2]
+
+
+def test_the_doctor_names_the_level_that_is_used(rollgraph):
+    status, printed, _ = rollgraph("doctor")
+    level = best_tracer().level
+    assert status == (1 if level == "sweep" else 0)
+    (row,) = [line for line in printed.splitlines() if "`rollgraph record` uses it" in line]
+    assert level in row
