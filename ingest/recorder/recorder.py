@@ -84,7 +84,16 @@ class Recorder:
         environment = dict(os.environ if env is None else env)
         if not self._scope.is_traced:  # else the trace tells whose a process is
             environment["ROLLGRAPH_SESSION"] = self._token
-        self._tracing = Tracing(self.tracer, self._pump, self._replay, environment, output_limit)
+        matter = tuple(os.fsencode(f"{root}/") for root in [*given, *real])
+        matter += (b"/proc/", b"/dev/fd/", os.fsencode(f"{self._marker}/"))
+        self._tracing = Tracing(
+            self.tracer,
+            self._pump,
+            self._replay,
+            environment,
+            keeps=lambda name: (name + b"/").startswith(matter),
+            output_limit=output_limit,
+        )
         self._shell: Shell | None = None
         self._processes: list[TracedProcess] = []
         self._commands: dict[int, RecordedCommand] = {}

@@ -73,7 +73,10 @@ class Replay:
 
     def of(self, command: int) -> Touched:
         """Return what a command has touched so far."""
-        return self.touched.setdefault(command, Touched())
+        touched = self.touched.get(command)
+        if touched is None:
+            touched = self.touched[command] = Touched()
+        return touched
 
     def alive(self, command: int) -> list[Process]:
         """Return the processes of a command that have not ended."""
@@ -436,9 +439,9 @@ class Replay:
             self._inspect(process, target)
 
     def _inspect(self, process: Process, target: Process) -> None:
-        touched = self._touched(process)
-        if touched and target.command not in (None, process.command):
-            touched.inspected.add(target.program)
+        command = self._window if process.is_shell else process.command
+        if command is not None and target.command not in (None, command):
+            self.of(command).inspected.add(target.program)
 
     _ACTIONS: ClassVar[dict[str, Callable[["Replay", Process, Call], None]]] = {
         **dict.fromkeys(_OPENS, _open),

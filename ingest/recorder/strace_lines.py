@@ -6,7 +6,7 @@ guess; nothing that the log can hold raises an error.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 MAX_LINE = 1 << 18
@@ -85,6 +85,19 @@ _GONE = re.compile(
     rb"\+\+\+ (?:exited with \d+|killed by \w+(?: \(core dumped\))?"
     rb"|superseded by execve in pid \d+) \+\+\+$"
 )
+_USUAL = re.compile(
+    rb"(\w+)\((?:(AT_FDCWD<[^>]*+>|\d+<[^>:]*+>), )?(\"(?:[^\"\\]|\\.)*+\")"
+    rb"(?:, ([^\"<>(){}\[\]/]*+|\{[^{}\"<>()]*+\}, [^\"<>(){}\[\]/]*+))?\)"
+    rb" += (-?\d+)(?:<([^>:]*+)>| ([A-Z]+) \([^()]*+\))?$",
+    re.DOTALL,
+)
+"""A whole call with one name, as most are: read at once, and with the same outcome."""
+_LOOKS = re.compile(
+    rb"\d+ +\d+\.\d+ (?:open|access|faccessat|stat|lstat|newfstatat|statx|readlink)\w*\("
+    rb"(?:(?:AT_FDCWD|\d+)<[^>]*+>, )?\"(/[^\"\\]*+)\""
+)
+_FSTAT = re.compile(rb"\d+ +\d+\.\d+ newfstatat\(\d+<[^>]*+>, \"\", ")
+_WRITES = (b"O_WRONLY", b"O_RDWR", b"O_CREAT", b"O_TRUNC")
 _NOT_A_FAILURE = 2**31
 """Above it an errno is none: what strace 6.1 prints where an exec succeeded under seccomp."""
 
@@ -93,6 +106,9 @@ _NOT_A_FAILURE = 2**31
 class LineReader:
     """Bytes of a log in, events out, in the order of the log."""
 
+    keeps: Callable[[bytes], bool] | None = None
+    """Which absolute names matter to the reader of the events: calls that only look at others, as
+    most calls of most programs do, are passed over."""
     _rest: bytes = b""
     _begun: dict[int, bytes] = field(default_factory=dict[int, bytes])
     """Per thread the first part of the call that it is within."""
@@ -118,7 +134,21 @@ class LineReader:
             yield Unparsed(self._rest)
             self._rest = b""
 
+    def _is_idle(self, line: bytes) -> bool:
+        """Whether a line is a whole call that does no more than look at what does not matter."""
+        if line.endswith(b" ...>"):
+            return False
+        looks = self.keeps and _LOOKS.match(line)
+        if not looks or not self.keeps:
+            return bool(_FSTAT.match(line))
+        name = looks[1]
+        if self.keeps(name) or b"/." in name:
+            return False
+        return not any(flag in line for flag in _WRITES)
+
     def _line(self, line: bytes) -> Iterator[Event]:
+        if self._is_idle(line):
+            return
         head = _HEAD.match(line)
         if not head or len(line) > MAX_LINE or len(head[1]) > 10:
             yield Unparsed(line)
@@ -168,6 +198,18 @@ class LineReader:
 
 def _call(pid: int, text: bytes) -> Call | None:
     """Parse `name(arguments) = result`; None: it is not one."""
+    if usual := _USUAL.match(text):
+        name, folder, path, rest, result, returned, error = usual.groups()
+        arguments = [folder, path] if folder else [path]
+        if rest and rest.startswith(b"{"):
+            end = rest.index(b"}") + 1
+            arguments.append(rest[:end])
+            rest = rest[end + 2 :]
+        arguments += rest.split(b", ") if rest else []
+        back = None if returned is None else unescaped(returned)
+        return Call(
+            pid, name.decode(), arguments, int(result), back, error.decode() if error else ""
+        )
     name = _NAME.match(text)
     if not name:
         return None

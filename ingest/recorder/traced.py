@@ -35,6 +35,8 @@ class Tracing:
     pump: Pump
     replay: Replay
     env: Mapping[str, str]
+    keeps: Callable[[bytes], bool]
+    """Which absolute names of files matter; calls that only look at others are passed over."""
     output_limit: int
     """Bytes of each output of a command that are kept."""
 
@@ -53,7 +55,8 @@ class TracedProcess:
         pass_fds: Sequence[int] = (),
     ) -> None:
         """Start it; `command` None: it is the session's shell."""
-        self._pump, self._replay, self._reader = tracing.pump, tracing.replay, LineReader()
+        self._pump, self._replay = tracing.pump, tracing.replay
+        self._reader = LineReader(tracing.keeps)
         self._limit = tracing.output_limit
         self.new_outputs()
         self.log_ended = tracing.tracer.level == "sweep"
