@@ -184,6 +184,8 @@ def record_session(
             except OSError as error:
                 raise RecorderError(f"{script}: cannot be read ({error.strerror})") from error
             run_script(recorder, lines, timeout_s=timeout, on_result=_show_result)
+        elif command == ["bash"] and sys.stdin.isatty():
+            recorder.terminal()
         elif command == ["bash"]:
             run_script(recorder, sys.stdin, timeout_s=timeout, on_result=_show_result)
         else:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from .contents import Change, Contents
 from .processes import Touched
 
+CLOCK_TICK_S = 0.02
+"""Files' times are those of the kernel's last tick, and so lie a little in the past."""
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -96,7 +99,7 @@ def attribute(
             found.append(Attributed(change, last.command, (path,)))
         elif path in held:
             found.append(Attributed(change, held[path], (path,)))
-        elif change.changed_at and change.changed_at < since:
+        elif change.changed_at and change.changed_at < since - CLOCK_TICK_S:
             found.append(Attributed(change, None, (path,)))
         else:
             reason = "sweep_found_unattributed" if is_traced else ""

@@ -22,10 +22,11 @@ from ..paths import PathFilter
 from .attribution import attribute
 from .contents import Contents
 from .polling import descendants, listening_ports
-from .pump import Pump
+from .pump import Output, Pump
 from .recorded import RecordedCommand, Result, Scope, as_text
 from .replay import Replay
 from .reward import reward_of
+from .terminal import Terminal
 from .traced import TRACER_S, Shell, TracedProcess, Tracing, kill
 from .tracer import Level, best_tracer, tracer_at
 
@@ -155,6 +156,33 @@ class Recorder:
         self._end(recorded, result)
         return result
 
+    def terminal(self) -> None:
+        """Give the user's terminal a bash, and record each of its commands as a step.
+
+        Returns when that shell ends. What a command prints is one text, since a terminal has one.
+        """
+        current: list[RecordedCommand] = []
+
+        def begun(text: str, cwd: str, at: float) -> None:
+            self.step(action=text)
+            current[:] = [self._begin(text, cwd)]
+            current[0].started_at = at
+            self._steps[-1][1].append(current[0].number)
+
+        def ended(status: int | None, cwd: str, output: Output) -> None:
+            (recorded,) = current
+            self._cwd, recorded.ended = cwd, time.monotonic()
+            if self._scope.is_traced:
+                self._wait_for_mark(recorded, terminal.process)
+            duration_s = time.time() - recorded.started_at
+            if output.left_out:
+                recorded.left_out = {"stdout": output.left_out}
+            self._end(recorded, Result(output.text(), "", status, duration_s))
+
+        terminal = Terminal(self._marker, self._tracing, cwd=self._cwd, begun=begun, ended=ended)
+        terminal.run()
+        self._processes.append(terminal.process)
+
     def verify(self, command: str, *, timeout_s: float | None = None) -> Result:
         """Run the verifier in a shell of its own, and take the reward from it.
 
@@ -197,15 +225,19 @@ class Recorder:
         if status is None:
             status = self._end_shell(recorded, shell)
         elif is_traced:
-            with self._pump.changed:
-                self._pump.changed.wait_for(
-                    lambda: self._replay.closed == recorded.number or shell.log_ended, TRACER_S
-                )
+            self._wait_for_mark(recorded, shell)
         else:
             recorded.opened = listening_ports() - ports
             alive = descendants(shell.process.pid, self._token)
             recorded.started = {alive[pid] for pid in alive.keys() - processes}
         return self._result(recorded, shell, status, began, timed_out=timed_out)
+
+    def _wait_for_mark(self, recorded: RecordedCommand, shell: TracedProcess) -> None:
+        """Wait until the trace has been read up to the command's end."""
+        with self._pump.changed:
+            self._pump.changed.wait_for(
+                lambda: self._replay.closed == recorded.number or shell.log_ended, TRACER_S
+            )
 
     def _by_itself(
         self, recorded: RecordedCommand, argv: Sequence[str], timeout_s: float | None

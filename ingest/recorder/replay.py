@@ -264,7 +264,7 @@ class Replay:
         name = self._named(process, call, dirfd, 0 if dirfd is None else 1, None)
         if name is None:
             return
-        if process.is_shell and name.startswith(self._marker):
+        if process.command is None and name.startswith(self._marker):
             self._mark(name.removeprefix(self._marker))
             return
         self._probe_name(process, name)
