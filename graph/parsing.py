@@ -37,6 +37,7 @@ _EXPECTED = {
     "int_from_float": "an integer",
     "string_type": "a string",
     "string_too_short": "a string that is not empty",
+    "string_too_long": "a string of at most {max_length} characters",
     "bool_type": "true or false",
     "list_type": "a list",
     "tuple_type": "a list",

@@ -49,18 +49,23 @@ def _path(value: str) -> str:
     return value
 
 
+MAX_LINE = 2**31 - 1
+
+
 def _line_range(value: tuple[int, int]) -> tuple[int, int]:
     first, last = value
-    if not 1 <= first <= last:
+    if not 1 <= first <= last <= MAX_LINE:
+        bounds = "1 <= first <= last" if last <= MAX_LINE else f"last <= {MAX_LINE}"
         raise PydanticCustomError(
             "line_range",
-            "expected [first, last] with 1 <= first <= last, found [{first}, {last}]",
-            {"first": first, "last": last},
+            "expected [first, last] with {bounds}, found [{first}, {last}]",
+            {"bounds": bounds, "first": first, "last": last},
         )
     return value
 
 
-Id = Annotated[str, Field(min_length=1)]
+Id = Annotated[str, Field(min_length=1, max_length=1_000)]
+"""A server's index takes no longer ones."""
 Integer = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Path = Annotated[str, AfterValidator(_path)]
 LineRange = Annotated[tuple[Integer, Integer], AfterValidator(_line_range)]

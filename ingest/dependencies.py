@@ -36,10 +36,12 @@ def dependencies(
     uses: dict[tuple[int, int], list[Use]],
     texts: Sequence[Set[TypedValue]],
     outputs: Sequence[Set[TypedValue]],
-    task_values: Set[TypedValue],
 ) -> list[Dependency]:
-    """Make the edges of G from the replay's uses and the typed values of texts and outputs."""
-    reused = _reused(texts, outputs, task_values)
+    """Make the edges of G from the replay's uses and the typed values of texts and outputs.
+
+    `texts` are without the values of the task's description.
+    """
+    reused = _reused(texts, outputs)
     edges: list[Dependency] = []
     for pair in sorted({*uses, *reused}):
         edges += _edges(pair, uses.get(pair, []), reused.get(pair, []))
@@ -49,13 +51,12 @@ def dependencies(
 def _reused(
     texts: Sequence[Set[TypedValue]],
     outputs: Sequence[Set[TypedValue]],
-    task_values: Set[TypedValue],
 ) -> dict[tuple[int, int], list[TypedValue]]:
     """(first printer, user) to the values that connect them."""
     printer: dict[TypedValue, int] = {}
     reused: dict[tuple[int, int], list[TypedValue]] = {}
     for position, (text, output) in enumerate(zip(texts, outputs, strict=True)):
-        for value in sorted(text - task_values):
+        for value in sorted(text):
             if value in printer:
                 reused.setdefault((printer[value], position), []).append(value)
         for value in output:

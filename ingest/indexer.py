@@ -12,7 +12,7 @@ from ..graph.schema import SCHEMA_VERSION
 from ..graph.store import BatchTooLargeError, Store
 from .paths import PathFilter
 from .rows import RolloutFacts, add_rollout, task_properties
-from .values import Extractor, TypedValue
+from .values import Extractor, TypedValue, described_values
 
 _ROLLOUTS = (
     "UNWIND $ids AS id MATCH (r:Rollout {id: id}) "
@@ -112,7 +112,7 @@ class Indexer:
     def _plan_task(
         self, plan: Plan, raw: bytes, task: Task, known: dict[str, Any] | None
     ) -> frozenset[TypedValue]:
-        values = frozenset(self._extract(task.description or "", None))
+        values = frozenset(described_values(task.description or "", self._extract))
         digest = _digest(raw, self._provenance.extractor)
         properties = task_properties(task, [f"{kind} {value}" for kind, value in values], digest)
         if known is None:

@@ -6,6 +6,7 @@ not a valid record is refused with its place and reason; the others go on.
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,7 +82,7 @@ class FileSource:
                     text = text.removeprefix(b"\xef\xbb\xbf") if number == 1 else text
                     if not text.isspace():
                         yield Line(number, text.rstrip(b"\r\n"), not text.endswith(b"\n"))
-            except (EOFError, gzip.BadGzipFile, zstandard.ZstdError) as error:
+            except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
                 raise DamagedError(
                     number + 1, f"the file is damaged from here on ({error})"
                 ) from error

@@ -11,7 +11,7 @@ from .accesses import Accesses, of_command, of_verifier
 from .dependencies import dependencies
 from .ownership import POLICY_NAMES, Fragment, replay
 from .paths import PathFilter
-from .values import Extractor, TypedValue
+from .values import Extractor, TypedValue, resolved
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,11 @@ def add_rollout(
     found = replay(accesses, verifier)
     graph.add_fragments(found.fragments)
     graph.add_resources()
-    texts = [extract(command.text, command.cwd) for command in commands]
+    described = resolved(facts.task_values, {command.cwd for command in commands})
+    texts = [extract(command.text, command.cwd) - described for command in commands]
     outputs = [extract(command.stdout or "", command.cwd) for command in commands]
     feeds = rows.between("FEEDS", "Command", "Command")
-    for edge in dependencies(found.uses, texts, outputs, facts.task_values):
+    for edge in dependencies(found.uses, texts, outputs):
         feeds.append(
             graph.commands[edge.source],
             graph.commands[edge.target],

@@ -17,7 +17,7 @@ Another extraction can be handed to `ingest`.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Set
 from typing import TypeAlias
 
 from .paths import normalize
@@ -48,6 +48,26 @@ def typed_values(text: str, cwd: str | None) -> set[TypedValue]:
     values = {("port", str(int(port))) for port in ports if 1 <= int(port) <= 65535}
     values |= {("number", number.lstrip("0") or "0") for number in _NUMBER.findall(text)}
     return values | {("path", path) for path in _paths(text, cwd)}
+
+
+RELATIVE = "relative"
+"""The type of a relative path in a task's description: it is one path in each working directory."""
+
+
+def described_values(description: str, extract: Extractor) -> set[TypedValue]:
+    """Extract the values of a task's description, whose relative paths belong to no folder yet."""
+    values = extract(description, None)
+    below_root = extract(description, "/") - values
+    return values | {(RELATIVE, text[1:]) for kind, text in below_root if kind == "path"}
+
+
+def resolved(values: Set[TypedValue], folders: Iterable[str | None]) -> set[TypedValue]:
+    """Return a description's values for commands that run in some folders."""
+    relative = {text for kind, text in values if kind == RELATIVE}
+    paths = {normalize(text, folder) for text in relative for folder in folders}
+    return {value for value in values if value[0] != RELATIVE} | {
+        ("path", path) for path in paths if path is not None
+    }
 
 
 def _paths(text: str, cwd: str | None) -> set[str]:

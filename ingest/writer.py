@@ -260,7 +260,8 @@ def _records(
                 if only_tasks_and is not None:
                     head = _Head.model_validate_json(line.text)
                     if head.type != "task":
-                        only_tasks_and.add(head.reward if head.reward is not None else 0)
+                        if isinstance(head.reward, int | float):  # else absent, or refused
+                            only_tasks_and.add(head.reward)
                         continue
                 record = _parse(line)
                 first = seen.setdefault((record.type, record.id), line.number)

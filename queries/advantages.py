@@ -9,6 +9,8 @@ from typing import Literal
 
 from ..graph.errors import CreditError
 
+HUGE = 1e100
+
 Mode = Literal["mean_std", "mean"]
 
 
@@ -27,12 +29,16 @@ def group_advantages(
     """
     if len(set(rewards)) < 2:
         return [0.0] * len(rewards)
+    if (largest := max(map(abs, rewards))) > HUGE:  # squares and sums would overflow
+        rewards, eps = [reward / largest for reward in rewards], eps / largest
+        scale = largest if mode == "mean" else 1.0
+        return [scale * value for value in group_advantages(rewards, mode=mode, ddof=ddof, eps=eps)]
     mean = fsum(rewards) / len(rewards)
     centred = [reward - mean for reward in rewards]
     if mode == "mean":
         return centred
     deviation = sqrt(fsum(value * value for value in centred) / (len(rewards) - ddof))
-    return [value / (deviation + eps) for value in centred]
+    return [value / (deviation + eps) + 0.0 for value in centred]  # no negative zero
 
 
 def leave_one_out_advantages(rewards: Sequence[float]) -> list[float]:
@@ -45,5 +51,8 @@ def leave_one_out_advantages(rewards: Sequence[float]) -> list[float]:
     """
     if len(rewards) == 1:
         raise CreditError("RLOO compares a rollout with the others of its group, and found none")
+    if (largest := max(map(abs, rewards))) > HUGE:
+        scaled = leave_one_out_advantages([reward / largest for reward in rewards])
+        return [largest * value for value in scaled]
     total = fsum(rewards)
     return [reward - (total - reward) / (len(rewards) - 1) for reward in rewards]

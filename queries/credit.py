@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
-from math import fsum
+from math import fsum, inf
 from typing import Any, Literal, get_args, get_type_hints
 
 import pandas as pd
@@ -173,8 +173,8 @@ def bind_options(method: str, given: dict[str, Any]) -> Any:
 
 _RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
     "beta": (lambda value: 0 < value <= 1, "a number in (0, 1]"),
-    "eps": (lambda value: value > 0, "a number above 0"),
-    "delta_min": (lambda value: value >= 0, "a number of at least 0"),
+    "eps": (lambda value: 0 < value < inf, "a finite number above 0"),
+    "delta_min": (lambda value: 0 <= value < inf, "a finite number of at least 0"),
 }
 
 

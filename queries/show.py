@@ -1,5 +1,6 @@
 """Answers as tables for a terminal or a notebook."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -31,20 +32,19 @@ def frame_table(frame: pd.DataFrame, title: str | None = None) -> Table:
 def credit_tables(store: Store, credits: Credits) -> Iterator[Table]:  # noqa: A002 (what they are)
     """Show credits as one table a rollout: what each command did, and what its step is worth."""
     groups = sorted({rollout.group for rollout in credits})
-    texts = {
-        (row["rollout"], row["step"], row["command"]): row["text"]
-        for row in library.run(store, "commands", groups=groups).to_pylist()
-    }
+    texts: defaultdict[str, dict[tuple[int, int], str]] = defaultdict(dict)
+    for row in library.run(store, "commands", groups=groups).to_pylist():
+        texts[row["rollout"]][row["step"], row["command"]] = row["text"]
     rewards = {
         row["rollout"]: row["reward"]
         for row in library.run(store, "rollouts", groups=groups).to_pylist()
     }
     for rollout in credits:
-        yield _rollout_table(rollout, rewards[rollout.rollout], texts)
+        yield _rollout_table(rollout, rewards[rollout.rollout], texts[rollout.rollout])
 
 
 def _rollout_table(
-    rollout: RolloutCredit, reward: float | None, texts: dict[tuple[str, int, int], str]
+    rollout: RolloutCredit, reward: float | None, texts: dict[tuple[int, int], str]
 ) -> Table:
     title = f"[bold]{escape(rollout.rollout)}[/]  reward {_cell(reward)}"
     title += f"  advantage {_cell(rollout.advantage)}"
@@ -57,14 +57,13 @@ def _rollout_table(
         table.add_column(name, justify="left" if name == "kind" else "right")
     kinds = {(part.step, part.command): part for part in rollout.commands}
     of_step: dict[int, list[int]] = {}
-    for name, step, command in texts:
-        if name == rollout.rollout:
-            of_step.setdefault(step, []).append(command)
+    for step, command in texts:
+        of_step.setdefault(step, []).append(command)
     for step in rollout.steps:
         worth = [_cell(step.weight), _cell(step.advantage)]
         for command in of_step.get(step.step, []):
             part = kinds.get((step.step, command))
-            text = texts[rollout.rollout, step.step, command].replace("\n", "⏎")
+            text = texts[step.step, command].replace("\n", "⏎")
             table.add_row(
                 str(step.step),
                 escape(text),

@@ -1,7 +1,8 @@
 """Whose change it was: each changed file goes to the command that was last seen to touch it."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from .contents import Change, Contents
@@ -40,10 +41,10 @@ class _Claims:
     _folders: dict[str, str] = field(default_factory=dict[str, str])
 
     def add(self, claim: Claim) -> None:
-        for path in self._leads_to(claim.name):
+        for path in self.leads_to(claim.name):
             self.by_path.setdefault(path, []).append(claim)
 
-    def _leads_to(self, name: str) -> Iterable[str]:
+    def leads_to(self, name: str) -> Iterator[str]:
         """Yield the name in its folder's real place, and, of a symbolic link, what it points to."""
         folder, _, last = name.rpartition("/")
         real = self._folders.get(folder)
@@ -72,10 +73,10 @@ def attribute(
     claims = _Claims()
     for command, part in touched.items():
         for name, order in part.changed.items():
-            below = _below(contents, name) if name in part.moved else ()
-            for path in (name, *below):
-                claims.add(Claim(order, command, path))
-        _forget_reads_of_new_files(contents, claims, part)
+            claims.add(Claim(order, command, name))
+            for below in _below(contents, claims, name) if name in part.moved else ():
+                claims.add(Claim(order, command, below))
+        _find_files_read(contents, claims, part)
         part.changed.clear()
         part.moved.clear()
     changes = contents.refresh(claims.by_path, sweep=sweep)
@@ -99,7 +100,7 @@ def attribute(
             found.append(Attributed(change, last.command, (path,)))
         elif path in held:
             found.append(Attributed(change, held[path], (path,)))
-        elif change.changed_at and change.changed_at < since - CLOCK_TICK_S:
+        elif _is_older(contents, changes, change, since - CLOCK_TICK_S):
             found.append(Attributed(change, None, (path,)))
         else:
             reason = "sweep_found_unattributed" if is_traced else ""
@@ -107,11 +108,32 @@ def attribute(
     return found
 
 
-def _below(contents: Contents, folder: str) -> Iterable[str]:
-    """Files that are, or were, below a name that was renamed."""
-    yield from contents.below(folder)
+def _below(contents: Contents, claims: _Claims, folder: str) -> Iterator[str]:
+    """Yield the files that are, or were, below a name that was renamed."""
+    real = next(claims.leads_to(folder))
+    yield from (folder + path.removeprefix(real) for path in contents.below(real))
     for place, _, files in os.walk(folder):
         yield from (f"{place}/{name}" for name in files)
+
+
+def _is_older(
+    contents: Contents, changes: Mapping[str, Change], change: Change, since: float
+) -> bool:
+    """Whether a change is older than a moment.
+
+    A file that came with its folder has kept its own time: then the folder's counts.
+    """
+    if not change.changed_at or change.changed_at >= since:
+        return False
+    folder = os.path.dirname(change.path)
+    while not change.existed and contents.holds(folder):
+        if any(path not in changes or changes[path].existed for path in contents.below(folder)):
+            break
+        with suppress(OSError):  # it is gone again
+            if os.lstat(folder).st_ctime >= since:
+                return False
+        folder = os.path.dirname(folder)
+    return True
 
 
 def _held(touched: Mapping[int, Touched]) -> dict[str, int]:
@@ -125,12 +147,10 @@ def _held(touched: Mapping[int, Touched]) -> dict[str, int]:
     }
 
 
-def _forget_reads_of_new_files(contents: Contents, claims: _Claims, part: Touched) -> None:
-    """Take back reads of files that the command made itself: they held nothing of others."""
-    known = {
-        claim.name for path, made in claims.by_path.items() if path in contents for claim in made
-    }
-    for name in part.changed:
-        if name in part.reads and name not in known:
-            part.reads.discard(name)
-            part.fresh.add(name)
+def _find_files_read(contents: Contents, claims: _Claims, part: Touched) -> None:
+    """Tell the files among the names that were read, but for those that the command made itself."""
+    for name in part.reads - part.files_read:
+        was_there = any(path in contents for path in claims.leads_to(name))
+        if was_there or (name not in part.ever_changed and os.path.isfile(name)):
+            part.files_read.add(name)
+    part.reads &= part.files_read

@@ -82,6 +82,10 @@ class Contents:
     def __contains__(self, path: str) -> bool:
         return path in self._entries
 
+    def holds(self, folder: str) -> bool:
+        """Whether a folder lies below a work root."""
+        return any(folder.startswith(f"{root.rstrip('/')}/") for root in self.roots)
+
     def below(self, folder: str) -> list[str]:
         """Return the known files below a folder."""
         return [path for path in self._entries if path.startswith(f"{folder}/")]

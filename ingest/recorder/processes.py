@@ -11,6 +11,9 @@ class Touched:
     """What one command touched, as far as calls tell; file names are absolute."""
 
     reads: set[str] = field(default_factory=set[str])
+    """Names that it opened to read, while they held something of before it."""
+    files_read: set[str] = field(default_factory=set[str])
+    """Of those, files: folders are opened to read as well."""
     probes: set[str] = field(default_factory=set[str])
     changed: dict[str, int] = field(default_factory=dict[str, int])
     """Names that it may have written or removed since they were last looked at, with the number
@@ -20,6 +23,8 @@ class Touched:
     """Of those, both ends of renames: what lies below them may have moved along."""
     fresh: set[str] = field(default_factory=set[str])
     """Names that it created, emptied or replaced before it read them."""
+    moved_from: dict[str, str] = field(default_factory=dict[str, str])
+    """Names that it gave to files by a rename, with the names that these had before it."""
     executed: set[str] = field(default_factory=set[str])
     opened: set[int] = field(default_factory=set[int])
     used: set[int] = field(default_factory=set[int])

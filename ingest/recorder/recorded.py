@@ -3,7 +3,6 @@
 Background processes may add to a command until the session ends.
 """
 
-import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -144,7 +143,7 @@ class Scope:
         return found
 
     def _reads(self, touched: Touched) -> set[str]:
-        reads = {name for name in self._kept(touched.reads) if not os.path.isdir(name)}
+        reads = self._kept(touched.files_read)
         interpreters = map(self.contents.interpreter, touched.executed)
         return reads | self._kept(filter(None, interpreters))
 

@@ -38,10 +38,6 @@ _REMOVES = {"unlink": None, "unlinkat": 0}
 _CREATES = {"mknod": None, "mknodat": 0, "truncate": None, "truncate64": None}
 _RENAMES = {"rename": (None, None), "renameat": (0, 2), "renameat2": (0, 2)}
 _LINKS = {"link": (None, None), "linkat": (0, 2)}
-_FILE_TARGETS = {
-    "ftruncate": 0, "ftruncate64": 0, "fallocate": 0, "sendfile": 0, "sendfile64": 0,
-    "copy_file_range": 2, "splice": 2,
-}  # fmt: skip
 _NAMESPACE = frozenset({"chroot", "pivot_root", "setns", "mount", "umount2", "move_mount"})
 _FLAGS = re.compile(rb"\bO_\w+")
 _HANDLE = re.compile(rb"f_handle=(0x[0-9a-f]+)")
@@ -245,19 +241,23 @@ class Replay:
         anew = bool(flags & {b"O_TRUNC", b"O_EXCL"})
         if b"O_WRONLY" not in flags and not (b"O_RDWR" in flags and anew):
             self._read(touched, name)
-        if flags & {b"O_WRONLY", b"O_RDWR"} or b"O_TRUNC" in flags:
+        if flags & {b"O_WRONLY", b"O_RDWR", b"O_CREAT", b"O_TRUNC"}:
             self._change(touched, name, anew=anew)
             process.held.add(name)
 
     def _read(self, touched: Touched, name: str) -> None:
-        if name not in touched.fresh:
+        if before := touched.moved_from.get(name):
+            touched.reads.add(before)
+        elif name not in touched.fresh:
             touched.reads.add(name)
 
     def _change(self, touched: Touched, name: str, *, anew: bool) -> None:
         touched.changed[name] = self._calls
         touched.ever_changed.add(name)
-        if anew and name not in touched.reads:
-            touched.fresh.add(name)
+        if anew:
+            touched.moved_from.pop(name, None)
+            if name not in touched.reads:
+                touched.fresh.add(name)
 
     def _probe(self, process: Process, call: Call) -> None:
         dirfd = _PROBES[call.name]
@@ -316,12 +316,14 @@ class Replay:
         at = (0, 1) if first is None else (1, 3)
         exchanges = any(b"RENAME_EXCHANGE" in argument for argument in call.arguments[4:])
         source = self._at_name(process, call, first, at[0], anew=False)
-        target = self._at_name(process, call, second, at[1], anew=not exchanges)
         touched = self._touched(process)
+        was_made = touched is not None and source in touched.fresh - touched.moved_from.keys()
+        target = self._at_name(process, call, second, at[1], anew=not exchanges)
         if touched and source and target:
             touched.moved |= {source, target}
-            if exchanges and source in touched.fresh:
-                touched.fresh.add(target)
+            before = touched.moved_from.pop(source, source)
+            if not was_made and not exchanges:
+                touched.moved_from[target] = before
             # What was written under the temporary name is held under the new one.
             if source in process.held:
                 process.held.add(target)
@@ -333,15 +335,6 @@ class Replay:
     def _symlink(self, process: Process, call: Call) -> None:
         dirfd = None if call.name == "symlink" else 1
         self._at_name(process, call, dirfd, 1 if dirfd is None else 2, anew=True)
-
-    def _into_file(self, process: Process, call: Call) -> None:
-        at = _FILE_TARGETS[call.name]
-        touched = self._touched(process)
-        if not touched or not call.succeeded or at >= len(call.arguments):
-            return
-        path = annotated(call.arguments[at])
-        if path and path.startswith(b"/") and not is_deleted(call.arguments[at]):
-            self._change(touched, os.fsdecode(path), anew=False)
 
     def _chdir(self, process: Process, call: Call) -> None:
         if not call.succeeded:
@@ -452,7 +445,6 @@ class Replay:
         **dict.fromkeys(_RENAMES, _rename),
         **dict.fromkeys(_LINKS, _link),
         **dict.fromkeys(("symlink", "symlinkat"), _symlink),
-        **dict.fromkeys(_FILE_TARGETS, _into_file),
         **dict.fromkeys(("chdir", "fchdir"), _chdir),
         "getcwd": _getcwd,
         "unshare": _unshare,

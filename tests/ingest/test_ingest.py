@@ -128,6 +128,32 @@ def test_a_description_that_comes_later_takes_its_values_out_of_the_evidence(sto
     assert ingest(store, [uses_value(8080)]).unchanged == 1
 
 
+@pytest.mark.parametrize(
+    ("description", "edges"),
+    [("read data/train.txt", 0), ("read /app/data/train.txt", 0), ("read train.txt", 1),
+     ("read /data/train.txt", 1), ("read other/data/train.txt", 1)],
+)  # fmt: skip
+def test_a_relative_path_of_the_description_is_no_evidence_in_any_folder(store, description, edges):
+    first = {"text": "ls", "cwd": "/app", "stdout": "data/train.txt", "reads": []}
+    second = {"text": "cp /app/data/train.txt o", "cwd": "/app/x", "writes": [{"path": "o"}]}
+    task = {"type": "task", "id": "t", "description": description}
+    ingest(store, [task, rollout("r", steps=[{"commands": [first, second]}])])
+    assert library.run(store, "dependencies").num_rows == edges
+
+
+def test_what_a_command_complains_of_is_no_evidence(store):
+    first = {"text": "ls", "stderr": "port 8080", "reads": []}
+    second = {"text": "serve :8080", "ports": {"opened": [8080]}}
+    ingest(store, [rollout("r", steps=[{"commands": [first, second]}])])
+    assert library.run(store, "dependencies").num_rows == 0
+
+
+def test_a_refused_line_says_nothing_of_what_rewards_mean(store):
+    report = ingest(store, [rollout("a", reward=1), {**rollout("b"), "reward": [1]}])
+    assert [refusal.field for refusal in report.refused] == ["reward"]
+    assert rows(store, "success") == {"a": (True,)}
+
+
 def test_rewards_of_0_and_1_tell_success_and_others_do_not(store):
     ingest(store, [rollout("a", reward=1), rollout("b", reward=0), rollout("c")])
     ingest(store, [rollout("d", reward=1), rollout("e", reward=0.5, success=True)])

@@ -41,6 +41,13 @@ BROKEN = {
         "verifier.reads[0]: expected Unicode text, found a lone surrogate (half a pair)",
     ),
     "negative line": (wrote([-2, 1]), f"{RANGE}, found [-2, 1]"),
+    "line zero": (wrote([0, 1]), f"{RANGE}, found [0, 1]"),
+    "too large a line": (
+        wrote([1, 2**63 - 1]),
+        "steps[0].commands[0].writes[0].lines[0]: expected [first, last] with last <= 2147483647",
+    ),
+    "too long an id": (line("x" * 1_001), "id: expected a string of at most 1000 characters"),
+    "a reward in a list": (line("x", reward=[1]), "reward: expected a number, found a list"),
     "reversed range": (wrote([5, 1]), f"{RANGE}, found [5, 1]"),
     "too many commands": (
         line("x", steps=[{"commands": [{"text": ""}] * 65536}]),
@@ -138,6 +145,14 @@ def test_the_format_is_told_by_content_and_not_by_name(store, tmp_path, name):
     (tmp_path / name).write_bytes(FORMATS[name])
     report = ingest(store, tmp_path / name)
     assert (report.new, report.refused) == (300, [])
+
+
+def test_a_corrupt_archive_gives_what_is_readable_and_says_where_it_ends(store, tmp_path):
+    packed = bytearray(gzip.compress("".join(f"{line(str(n))}\n" for n in range(300)).encode()))
+    packed[100:108] = b"\xff" * 8
+    (tmp_path / "a.gz").write_bytes(packed)
+    report = ingest(store, tmp_path / "a.gz")
+    assert "damaged from here on" in report.refused[-1].message
 
 
 @pytest.mark.parametrize("name", ["gzip.jsonl", "zstd.txt"])

@@ -66,6 +66,22 @@ def test_rloo_compares_with_the_mean_of_the_others(rewards):
         assert advantage == pytest.approx(rewards[index] - sum(others) / len(others), abs=1e-6)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e99, 1e101, 1e200, 8e307])
+def test_advantages_of_any_finite_rewards_are_finite_and_right(scale):
+    standardized = group_advantages([scale, 0.0, -scale, scale])
+    expected = group_advantages([1.0, 0.0, -1.0, 1.0], eps=1e-6 / scale)
+    assert standardized == pytest.approx(expected, abs=1e-9)
+    centred = group_advantages([scale, scale, 0.0], mode="mean")
+    assert [value / scale for value in centred] == pytest.approx([1 / 3, 1 / 3, -2 / 3])
+    others = leave_one_out_advantages([scale, scale, 0.0])
+    assert [value / scale for value in others] == pytest.approx([0.5, 0.5, -1])
+
+
+def test_credits_that_differ_by_no_more_than_the_threshold_fall_back():
+    assert step_weights([0.0, 0.5], [1, 1], delta_min=0.5).fallback == "delta <= 0.5"
+    assert step_weights([0.0, 0.5], [1, 1], delta_min=0.49).fallback is None
+
+
 def test_a_group_of_one_has_no_rloo_advantage():
     with pytest.raises(CreditError, match="found none"):
         leave_one_out_advantages([1.0])
@@ -199,6 +215,8 @@ def test_rloo_names_the_group_that_it_cannot_answer_for(store):
         ({"beta": "half"}, "beta: expected a number in"),
         ({"beta": True}, "beta: expected a number in"),
         ({"ddof": 2}, "ddof: expected one of 0, 1, found 2"),
+        ({"eps": float("inf")}, "eps: expected a finite number above 0"),
+        ({"delta_min": float("inf")}, "delta_min: expected a finite number of at least 0"),
         ({"variant": "best"}, "variant: expected one of full, binary, no_filter, no_read"),
         ({"groups": ["nobody"]}, "no rollout is in group nobody"),
     ],

@@ -53,6 +53,17 @@ def test_trace_statistics_are_those_of_table_11(store):
     }
 
 
+def test_distances_are_those_of_reads_with_credit_alone(store):
+    # The second printer's value is used by a write that reaches nothing.
+    idle = command("cat x", stdout="number 7000")
+    useless = command("u 7000", writes=[{"path": "/w/u", "lines": [[1, 1]]}])
+    ingest(store, [rollout("r", PRINT, PASS_ON, WRITE, idle, useless, **CHECKED)])
+    (row,) = trace_statistics(store).to_dict(orient="records")
+    assert row["mean_read_distance"] == pytest.approx(1.5)
+    (health,) = group_health(store).to_dict(orient="records")
+    assert health["reach_share"] == pytest.approx(3 / 5)
+
+
 def test_group_health_is_that_of_figure_1(store):
     ingest(store, RECORDS)
     table = group_health(store)
