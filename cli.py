@@ -127,8 +127,13 @@ def ingest_files(
     ] = None,
     strict: Annotated[bool, typer.Option(help="Refuse a file at its first faulty line.")] = False,
     rejects: Annotated[Path | None, typer.Option(help="Append refused lines to a file.")] = None,
+    inferred: Annotated[
+        str, typer.Option(help="Accesses inferred from commands' texts: keep, add or drop.")
+    ] = "keep",
 ) -> None:
     """Bring rollout files into the store. Status 1: some lines were refused; 2: a whole file."""
+    if inferred not in ("keep", "add", "drop"):
+        raise IngestError(f"--inferred: expected keep, add or drop, found {inferred}")
     status = 0
     with open_store(store, log=log) as opened:
         _notify(opened)
@@ -137,7 +142,7 @@ def ingest_files(
                 with _progress(file) as update:
                     report = ingest(
                         opened, file, work_roots=work_root or (), strict=strict, rejects=rejects,
-                        progress=update,
+                        inferred=inferred, progress=update,
                     )  # fmt: skip
             except IngestError as error:
                 _complain(error)

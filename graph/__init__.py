@@ -18,7 +18,6 @@ from .errors import (
     SchemaVersionError,
     StoreError,
     StoreLockedError,
-    UncertainWriteError,
 )
 from .log import RolloutLog
 from .parsing import parse_record
@@ -45,7 +44,6 @@ __all__ = [
     "StoreError",
     "StoreLockedError",
     "Task",
-    "UncertainWriteError",
     "open_store",
     "parse_record",
 ]

@@ -199,6 +199,8 @@ class Command(_Record):
     duration_s: float | None = None
     started_at: float | None = None
     """Unix time."""
+    inferred: bool | None = None
+    """What it touched was inferred from its text, and not traced."""
     metadata: JsonObject | None = None
     """Anything else, such as how far a recorder's record can be trusted."""
 

@@ -149,7 +149,8 @@ NODES: tuple[Node, ...] = (
             Property(
                 "kind", "STRING", "write: at least one record is left after filtering; or read"
             ),
-            Property("traced", "BOOLEAN", "the recorder saw it"),
+            Property("traced", "BOOLEAN", "what it touched is known"),
+            Property("inferred", "BOOLEAN", "that was inferred from its text, and not traced"),
             Property("records", "INT64", "tracked file records that it wrote: the size of W_c"),
             Property("text", "TEXT", "the command as typed"),
             Property("cwd", "STRING", "the working directory when it started"),

@@ -9,6 +9,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from os import PathLike, fspath
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -129,6 +130,18 @@ class RecordSource:
         for position, line in enumerate(self._lines, 1):
             self.position = position
             yield line
+
+
+def refusals_file(source: FileSource | RecordSource, to: str | PathLike[str] | None) -> Path | None:
+    """Return where refused lines go. Raises IngestError where they cannot."""
+    if to is None:
+        return None
+    path = Path(fspath(to))
+    if path.exists() and Path(source.name).exists() and path.samefile(source.name):
+        raise IngestError(f"{path}: refused lines cannot go into the file that is being read")
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise IngestError(f"{path}: expected a file in a folder that exists, for refused lines")
+    return path
 
 
 def _encoded(record: object) -> bytes:

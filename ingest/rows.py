@@ -155,6 +155,7 @@ class _RolloutRows:
             role="agent",
             kind="write" if accesses.is_write else "read",
             traced=command.is_traced,
+            inferred=bool(command.inferred),
             records=accesses.records,
             text=command.text,
             cwd=command.cwd,
@@ -163,7 +164,7 @@ class _RolloutRows:
             stderr=command.stderr,
             duration_s=command.duration_s,
             started_at=command.started_at,
-            metadata=_metadata(None, command.extras),
+            metadata=_metadata(command.metadata, command.extras),
         )
         self.commands.append(key)
 

@@ -7,13 +7,13 @@ described after its rollouts came in, their edges are made anew from the log.
 """
 
 import gc
-from collections import Counter
+import json
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
@@ -21,9 +21,11 @@ from ..graph.errors import IngestError, RecordError
 from ..graph.parsing import parse_record
 from ..graph.records import Rollout, Task
 from ..graph.store import Store, logged
+from .hints import Hints
 from .indexer import Indexer, Provenance, RawRecord, extractor_name
-from .paths import PathFilter, normalize
-from .reader import DamagedError, FileSource, Line, RecordSource, Refusal
+from .inferred import drop_inferred, infer_record
+from .paths import normalize
+from .reader import DamagedError, FileSource, Line, RecordSource, Refusal, refusals_file
 from .recovery import catch_up, remake
 from .values import Extractor, typed_values
 
@@ -32,6 +34,7 @@ BATCH_BYTES = 32 << 20
 MAX_COMMANDS = 65535
 """Of one rollout: no dependency path is longer than the embedded engine can count."""
 
+InferredAccesses = Literal["keep", "add", "drop"]
 Progress = Callable[[int, int], None]
 """Called with how much of the source has been read, and how much there is."""
 
@@ -60,6 +63,7 @@ def ingest(
     strict: bool = False,
     rejects: str | PathLike[str] | None = None,
     extract: Extractor = typed_values,
+    inferred: InferredAccesses = "keep",
     progress: Progress | None = None,
 ) -> Report:
     """Ingest a rollout file, or records that a program hands over.
@@ -68,7 +72,9 @@ def ingest(
     Outside `work_roots` every path is noise; with none, everywhere counts. A faulty line is refused
     and the others go on; `strict` refuses the whole source instead, before anything is written.
     Refused lines are appended to the file `rejects`. `extract` replaces the extraction of typed
-    values. Memory does not grow with the file but for the ids in it.
+    values. `inferred` says what to do about commands that were never traced: `add` infers from
+    their texts what they touch, marked as `inferred`; `drop` takes such marked accesses out. Memory
+    does not grow with the file but for the ids in it.
 
     Raises IngestError where the source cannot be read, holds no record or is refused by `strict`;
     StoreError where the store fails.
@@ -85,7 +91,7 @@ def ingest(
         _check(opened)
     catch_up(store, extract=extract)
     run = _Ingest(store, opened.name, roots, extract)
-    refused_to = _rejects(opened, rejects)
+    refused_to = refusals_file(opened, rejects)
 
     def refuse(refusal: Refusal, line: Line | None) -> None:
         run.report.refused.append(refusal)
@@ -99,11 +105,11 @@ def ingest(
     for raw, record in _records(opened, refuse):
         found = True
         if isinstance(record, Rollout):
-            run.add(raw, record)
+            run.add(*run.with_inferred(raw, record, inferred))
         if progress:
             progress(opened.position, opened.size)
     run.flush()
-    run.report.notes += run.warnings()
+    run.report.notes += run.hints.notes()
     if not found and not run.report.refused:
         raise IngestError(f"{opened.name}: holds no record; expected one JSON object a line")
     store.publish()
@@ -122,10 +128,7 @@ class _Ingest:
         self._extract = extract
         self._batch: list[RawRecord] = []
         self._bytes = 0
-        self._filter = PathFilter(roots)
-        self._is_any_path_inside = False
-        self._paths_outside = 0
-        self._unknown_keys: Counter[str] = Counter()
+        self.hints = Hints(roots)
 
     def add_tasks(self, source: FileSource | RecordSource) -> bool:
         """Take the source's tasks in; return whether every reward in it is 0 or 1.
@@ -141,31 +144,25 @@ class _Ingest:
     def add(self, raw: bytes, record: Task | Rollout) -> None:
         """Take a record in; it is written with its batch."""
         self.report.tasks += isinstance(record, Task)
-        self._unknown_keys.update(_unknown_keys(record))
-        if isinstance(record, Rollout) and self._roots and not self._is_any_path_inside:
-            self._look_for_paths(record)
+        self.hints.look(record)
         self._batch.append((raw, record))
         self._bytes += len(raw)
         if len(self._batch) >= BATCH_ROLLOUTS or self._bytes >= BATCH_BYTES:
             self.flush()
 
-    def _look_for_paths(self, rollout: Rollout) -> None:
-        for path in _paths(rollout):
-            self._is_any_path_inside |= self._filter.keeps(path)
-            self._paths_outside += 1
-
-    def warnings(self) -> list[str]:
-        """Say what a person has probably not meant."""
-        notes: list[str] = []
-        if self._paths_outside and not self._is_any_path_inside:
-            notes.append(
-                f"all {self._paths_outside} paths lie outside the work roots "
-                f"({', '.join(self._roots)}) and take part in nothing"
-            )
-        if self._unknown_keys:
-            keys = ", ".join(f"{key} ({n})" for key, n in self._unknown_keys.most_common(10))
-            notes.append(f"keys that the format does not name are kept and not used: {keys}")
-        return notes
+    def with_inferred(
+        self, raw: bytes, record: Rollout, inferred: InferredAccesses
+    ) -> tuple[bytes, Rollout]:
+        """Add inferred accesses to a record, or take them out."""
+        if inferred == "keep":
+            return raw, record
+        value = json.loads(raw)
+        changed = infer_record(value) if inferred == "add" else drop_inferred(value)
+        if not changed:
+            return raw, record
+        self.hints.inferred += changed
+        raw = json.dumps(value, ensure_ascii=False).encode()
+        return raw, Rollout.model_validate_json(raw)
 
     def flush(self) -> None:
         """Write what was taken in."""
@@ -185,39 +182,6 @@ class _Ingest:
         self.report.replaced += len(plan.replaced)
         self.report.unchanged += plan.unchanged
         self._batch, self._bytes = [], 0
-
-
-def _rejects(source: FileSource | RecordSource, to: str | PathLike[str] | None) -> Path | None:
-    """Return where refused lines go. Raises IngestError where they cannot."""
-    if to is None:
-        return None
-    path = Path(fspath(to))
-    if path.exists() and Path(source.name).exists() and path.samefile(source.name):
-        raise IngestError(f"{path}: refused lines cannot go into the file that is being read")
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise IngestError(f"{path}: expected a file in a folder that exists, for refused lines")
-    return path
-
-
-def _paths(rollout: Rollout) -> Iterator[str]:
-    """Yield the absolute paths that a rollout's commands and its verifier touched."""
-    for step in rollout.steps or ():
-        for command in step.commands or ():
-            named = [*(command.reads or ()), *(command.probes or ()), *(command.deletes or ())]
-            named += [write.path for write in command.writes or ()]
-            yield from filter(None, (normalize(path, command.cwd) for path in named))
-    if rollout.verifier:
-        named = [*(rollout.verifier.reads or ()), *(rollout.verifier.probes or ())]
-        yield from filter(None, (normalize(path, None) for path in named))
-
-
-def _unknown_keys(record: Task | Rollout) -> Iterator[str]:
-    yield from record.extras
-    if isinstance(record, Rollout):
-        for step in record.steps or ():
-            yield from (f"steps[].{key}" for key in step.extras)
-            for command in step.commands or ():
-                yield from (f"steps[].commands[].{key}" for key in command.extras)
 
 
 @contextmanager

@@ -8,7 +8,8 @@
 //   command: position within the step
 //   position: execution order within the rollout
 //   kind: write or read
-//   traced: whether the recorder saw it
+//   traced: whether what it touched is known
+//   inferred: whether that was inferred from its text, and not traced
 //   records: tracked file records that it wrote
 //   exit_code: its exit status
 //   text: as typed
@@ -16,6 +17,6 @@
 MATCH (r:Rollout)-[:HAS_STEP]->(s:Step)-[:RAN]->(c:Command)
 WHERE (size($groups) = 0 OR r.`group` IN $groups)
 RETURN r.id AS rollout, s.position AS step, c.place AS command, c.position AS position, c.kind AS kind,
-  c.traced AS traced, c.records AS records, c.exit_code AS exit_code, c.text AS text,
+  c.traced AS traced, c.inferred AS inferred, c.records AS records, c.exit_code AS exit_code, c.text AS text,
   c.stdout AS stdout
 ORDER BY rollout, position

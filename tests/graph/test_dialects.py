@@ -96,7 +96,7 @@ def test_integers_and_numbers_keep_their_types(store):
 NASTY = [
     "it's", 'say "hi"', "back\\slash", "$parameter", "`tick`", "line\nbreak", "tab\t", "nul\0",
     "MATCH (n) DETACH DELETE n", "'}) DETACH DELETE n //", "{a: 1}", "[1, 2]", "null", "", " ",
-    "\u2028", "ü", "e\u0301", "🙂", "x" * 5000, "a/b/../c", "%s", "--", ";", "0", "1e5", "true",
+    "\u2028", "ü", "e\u0301", "🙂", "x" * 900, "a/b/../c", "%s", "--", ";", "0", "1e5", "true",
 ]  # fmt: skip
 
 
