@@ -14,6 +14,8 @@ from rollgraph.ingest import ingest
 from rollgraph.queries import CREDIT_METHODS, credit, load, names, step_weights
 from rollgraph.queries.credit import NO_VERIFIER
 
+from .ingest.recorder.programs import PROGRAMS, table
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 
@@ -82,6 +84,19 @@ def test_the_formats_page_names_every_key(model):
         assert name == "type" or f"`{name}`" in section, name
 
 
+def test_the_recording_page_has_the_programs_and_every_reason_for_doubt():
+    text = page("recording.md")
+    assert table() in text
+    assert f"What {len(PROGRAMS)} small real programs show" in text
+    assert f"{len(PROGRAMS)} small real programs" in README
+    sources = "".join(path.read_text() for path in (ROOT / "ingest/recorder").glob("*.py"))
+    found = re.findall(r'reasons\.add\("(\w+)"\)|_warn\(process, "(\w+)"|reason = "(\w+)"', sources)
+    reasons = {name for names in found for name in names if name}
+    assert len(reasons) > 10
+    for reason in reasons:
+        assert f"`{reason}`" in text, reason
+
+
 def test_the_readmes_record_can_be_ingested_and_credited(store):
     (block,) = re.findall(r"```json\n(.*?)```", README, flags=re.S)
     assert len(block.splitlines()) <= 10
@@ -94,8 +109,10 @@ def test_the_readmes_tree_names_what_there_is():
     (tree,) = re.findall(r"```text\n(rollgraph/.*?)```", README, flags=re.S)
     named = set(re.findall(r"^[│ ├└─]*([\w./-]+)", tree, flags=re.M))
     for room in ("graph", "ingest", "queries"):
-        for path in (ROOT / room).glob("*.py"):
-            assert path.name == "__init__.py" or path.name in named, path
+        for path in (ROOT / room).rglob("*.py"):
+            folder = path.parent.name
+            assert path.name in ("__init__.py", *named) or folder == "inferred", path
+    assert "inferred/" in named
     for entry in ("docs/", "tests/", "cli.py", "docker-compose.yml", "CHANGELOG.md", ".ci/run"):
         assert entry in named
 
