@@ -2,9 +2,7 @@
 
 A process belongs to the command in whose window it, or the first of its ancestors below the shell,
 was started; so a server that outlives its command goes on working for that command. The shell
-itself works for the command that it is running. Names are those that the program gave, made
-absolute with the working directory, or the directory descriptor, of the call; symbolic links are
-not resolved, but for `..` and for names under /proc/self, where only the kernel knows.
+itself works for the command that it is running.
 """
 
 import os
@@ -16,9 +14,10 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from . import ports
+from .names import UnknownDirectoryError, named
 from .processes import Process, Touched
 from .strace_lines import (
-    Began,
+    CREATES_PROCESS,
     Call,
     Ended,
     Event,
@@ -42,7 +41,6 @@ _NAMESPACE = frozenset({"chroot", "pivot_root", "setns", "mount", "umount2", "mo
 _FLAGS = re.compile(rb"\bO_\w+")
 _HANDLE = re.compile(rb"f_handle=(0x[0-9a-f]+)")
 _PROC = re.compile(r"/proc/(\d+)(?:/|$)")
-_KERNEL_NAMED = re.compile(r"/(?:proc/(?:self|thread-self|\d+)/(?:fd|cwd|root)|dev/fd)/")
 
 
 class Replay:
@@ -53,7 +51,6 @@ class Replay:
         self._marker = f"{marker}/"
         self._live: dict[int, Process] = {}
         self._orphans: dict[int, Process] = {}
-        self._beginning: set[int] = set()
         self._handles: dict[bytes, str] = {}
         self._window: int | None = None
         self._calls = 0
@@ -93,8 +90,6 @@ class Replay:
         match event:
             case Call():
                 self._call(event)
-            case Began():
-                self._beginning.add(event.pid)
             case Ended():
                 self._end(event.pid)
             case Signalled():
@@ -110,13 +105,15 @@ class Replay:
             self._orphans[call.pid] = process
         if process.waiting is not None:
             process.waiting.append(call)
-            return
+        else:
+            self._perform(process, call)
+
+    def _perform(self, process: Process, call: Call) -> None:
         self._calls += 1
         self._sync_cwd(process, call)
-        name = call.name
-        if name in ("clone", "clone3", "fork", "vfork"):
+        if call.name in CREATES_PROCESS:
             self._fork(process, call)
-        elif action := self._ACTIONS.get(name):
+        elif action := self._ACTIONS.get(call.name):
             action(self, process, call)
 
     def _sync_cwd(self, process: Process, call: Call) -> None:
@@ -128,44 +125,36 @@ class Replay:
                 return
 
     def _fork(self, parent: Process, call: Call) -> None:
-        self._beginning.discard(call.pid)
-        text = b", ".join(call.arguments)
-        if b"CLONE_UNTRACED" in text:
+        flags = b", ".join(call.arguments)
+        if b"CLONE_UNTRACED" in flags:
             self._warn(parent, "untraced_child")
-        if not call.result or call.result < 0:
+        if call.result is None:  # it ended on the way: a child that nobody told of is its own
+            children = list(self._orphans.values())
+        elif call.result > 0:
+            child = self._orphans.get(call.result) or Process(call.result, ["/"], None)
+            if child.pid not in self._orphans:
+                self._live[child.pid] = child
+            children = [child]
+        else:
             return
-        child = self._orphans.pop(call.result, None)
-        if child is None:
-            child = Process(call.result, ["/"], None)
-            self._live[call.result] = child
-        child.cwd = parent.cwd if b"CLONE_FS" in text else [parent.cwd[0]]
-        child.is_thread = b"CLONE_THREAD" in text
+        for child in children:
+            self._orphans.pop(child.pid, None)
+            self._adopt(parent, child, flags)
+
+    def _adopt(self, parent: Process, child: Process, flags: bytes) -> None:
+        child.cwd = parent.cwd if b"CLONE_FS" in flags else [parent.cwd[0]]
+        child.is_thread = b"CLONE_THREAD" in flags
         child.program = parent.program
         child.command = self._window if parent.is_shell else parent.command
         child.held = set(parent.held)
         if child.command is not None and not child.is_thread:
             self.of(child.command).processes.append(child)
-        self._flush(child)
-
-    def _flush(self, process: Process) -> None:
-        waiting, process.waiting = process.waiting or [], None
-        alive = process.is_alive
+        waiting, child.waiting = child.waiting or [], None
         for call in waiting:
-            if self._live.get(process.pid) is process:
-                self._call(call)
-            else:  # it ended before its parent told of it
-                self._live[process.pid], shadowed = process, self._live.get(process.pid)
-                self._call(call)
-                if shadowed is None:
-                    del self._live[process.pid]
-                else:
-                    self._live[process.pid] = shadowed
-        process.is_alive = alive
+            self._perform(child, call)
 
     def _end(self, pid: int) -> None:
-        self._beginning.discard(pid)
-        process = self._live.pop(pid, None)
-        if process:
+        if process := self._live.pop(pid, None):
             process.is_alive, process.ended_at = False, time.monotonic()
 
     def _signal(self, event: Signalled) -> None:
@@ -186,33 +175,11 @@ class Replay:
     def _named(
         self, process: Process, call: Call, dirfd: int | None, at: int, returned: bytes | None
     ) -> str | None:
-        """Return the absolute name of a path argument; None: it has none."""
-        if at >= len(call.arguments):
+        try:
+            return named(call, at, dirfd=dirfd, cwd=process.cwd[0], returned=returned)
+        except UnknownDirectoryError:
+            self._warn(process, "unknown_directory")
             return None
-        raw = string(call.arguments[at])
-        if not raw:
-            return None
-        name = os.fsdecode(raw)
-        if not name.startswith("/"):
-            base = process.cwd[0]
-            if dirfd is not None and not call.arguments[dirfd].startswith(b"AT_FDCWD"):
-                folder = annotated(call.arguments[dirfd])
-                if not folder or not folder.startswith(b"/"):
-                    self._warn(process, "unknown_directory")
-                    return None
-                base = os.fsdecode(folder)
-            elif dirfd is not None and is_deleted(call.arguments[dirfd]):
-                return None
-            name = f"{base}/{name}"
-        only_kernel_knows = "/../" in f"{name}/" or _KERNEL_NAMED.match(name)
-        if only_kernel_knows:
-            if returned and returned.startswith(b"/"):
-                return os.fsdecode(returned)
-            if not name.startswith(("/proc/", "/dev/")):
-                folder, _, last = name.rstrip("/").rpartition("/")
-                resolved = os.path.realpath(name if last == ".." else folder)
-                name = resolved if last == ".." else f"{resolved}/{last}"
-        return "/" + posixpath.normpath(name).lstrip("/")
 
     def _open(self, process: Process, call: Call) -> None:
         dirfd = _OPENS[call.name]

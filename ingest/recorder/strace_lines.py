@@ -35,14 +35,6 @@ class Call:
 
 
 @dataclass(slots=True)
-class Began:
-    """A call that creates a process and has not returned: the child may speak before it does."""
-
-    pid: int
-    name: str
-
-
-@dataclass(slots=True)
 class Ended:
     """A thread is gone, or its id is (an exec by another thread took the id over)."""
 
@@ -65,7 +57,7 @@ class Unparsed:
     line: bytes
 
 
-Event = Call | Began | Ended | Signalled | Unparsed
+Event = Call | Ended | Signalled | Unparsed
 
 CREATES_PROCESS = frozenset({"fork", "vfork", "clone", "clone3"})
 
@@ -168,20 +160,13 @@ class LineReader:
         tail = text.rfind(b"<")
         mark = _UNFINISHED.search(text, max(tail - 1, 0)) if tail >= 0 else None
         if mark and mark.end() == len(text):
-            yield from self._unfinished(int(mark[1] or pid), text[: mark.start()], line)
+            if not _NAME.match(text):
+                yield Unparsed(line)
+            self._begun[int(mark[1] or pid)] = text[: mark.start()]
             return
         if mark and text[mark.end() :].strip() == b") = ?":
             text = text[: mark.start()] + b") = ?"
         yield _call(pid, text) or Unparsed(line)
-
-    def _unfinished(self, pid: int, begun: bytes, line: bytes) -> Iterator[Event]:
-        name = _NAME.match(begun)
-        if not name:
-            yield Unparsed(line)
-            return
-        self._begun[pid] = begun
-        if (called := name[1].decode()) in CREATES_PROCESS:
-            yield Began(pid, called)
 
     def _notice(self, pid: int, text: bytes, line: bytes) -> Iterator[Event]:
         if _GONE.match(text):

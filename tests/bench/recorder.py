@@ -2,12 +2,13 @@
 
     python -m tests.bench.recorder
 
-CPU milliseconds are user and system time of the command, and of its tracer; the least of several
-runs in turn. `wanted` is the factor that was measured for this profile of strace alone. The last
-columns are what a person waits for: the wall time of the command by itself, and of `Recorder.run`
-with everything that it does.
+CPU milliseconds are user and system time of the command, and of its tracer, on one CPU; the least
+of several runs in turn. `wanted` is the factor that was measured for this profile of strace alone. The
+last columns are what a person waits for, on all CPUs: the wall time of the command by itself, and
+of `Recorder.run` with everything that it does.
 """
 
+import ctypes
 import os
 import resource
 import shutil
@@ -16,6 +17,9 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from fcntl import F_SETPIPE_SZ, fcntl
 from pathlib import Path
 
 from rich.console import Console
@@ -24,8 +28,10 @@ from rich.table import Table
 
 from rollgraph.ingest.recorder import Recorder, best_tracer
 from rollgraph.ingest.recorder.contents import Contents
+from rollgraph.ingest.recorder.traced import LOG_PIPE_BYTES
 
 FILES = 5_000
+PR_SET_CHILD_SUBREAPER = 36
 ENV = os.environ | {"PATH": "/usr/bin:/bin"}
 """Programs of the system, not of a version manager's."""
 RUNS = 5
@@ -43,6 +49,7 @@ WANTED = {
 
 def main() -> None:
     console = Console(width=160)
+    adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="rollgraph-bench-") as folder:
         root = Path(folder)
         make_files(root)
@@ -66,20 +73,23 @@ def commands_table(root: Path) -> Table:
     table = Table(title=f"recording commands (strace {tracer.version}, {FILES:,} files)")
     for name in ("command", "CPU ms", "traced", "factor", "wanted", "wall ms", "recorded"):
         table.add_column(name, justify="left" if name == "command" else "right")
-    with Recorder("t", work_roots=[root], env=ENV) as recorder:
-        for command, wanted in WANTED.items():
-            if not shutil.which(command.split()[0]) and command.split()[0] != "for":
-                continue
-            plain, traced, wall, recorded = [], [], [], []
+    for command, wanted in WANTED.items():
+        if not shutil.which(command.split()[0]) and command.split()[0] != "for":
+            continue
+        argv = ["bash", "-c", command]
+        plain, traced, wall, recorded = [], [], [], []
+        with one_cpu():
             for _ in range(RUNS):
-                plain.append(cpu_ms(["bash", "-c", command], root))
-                traced.append(traced_cpu_ms(["bash", "-c", command], root))
-                wall.append(timed(lambda c=command: subprocess.run(
-                    ["bash", "-c", c], cwd=root, env=ENV, capture_output=True, check=False
-                )))  # fmt: skip
-                recorded.append(timed(lambda c=command: recorder.run(c)))
-            factor = min(traced) / min(plain)
-            table.add_row(
+                plain.append(cpu_ms(argv, root))
+                traced.append(traced_cpu_ms(argv, root))
+        with Recorder("t", work_roots=[root], env=ENV) as recorder:
+            for _ in range(RUNS):
+                wall.append(timed(lambda a=argv: subprocess.run(
+                        a, cwd=root, env=ENV, capture_output=True, check=False
+                    )))  # fmt: skip
+                recorded.append(timed(lambda c=command, r=recorder: r.run(c)))
+        factor = min(traced) / min(plain)
+        table.add_row(
                 escape(command), f"{min(plain):.0f}", f"{min(traced):.0f}", f"{factor:.1f}x",
                 f"{wanted}x" if wanted else "-", f"{min(wall):.0f}", f"{min(recorded):.0f}",
             )  # fmt: skip
@@ -89,23 +99,41 @@ def commands_table(root: Path) -> Table:
 def cpu_ms(argv: list[str], cwd: Path, **how) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(argv, cwd=cwd, env=ENV, capture_output=True, check=False, **how)
+    with suppress(ChildProcessError):  # the tracer is a child as well, and may end a little later
+        while True:
+            os.waitpid(-1, 0)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return 1000 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
 def traced_cpu_ms(argv: list[str], cwd: Path) -> float:
-    """As the recorder traces, but that strace stays a child, so that its CPU time is counted."""
+    """Trace as the recorder does: into a pipe that a thread empties."""
     read, write = os.pipe()
+    fcntl(write, F_SETPIPE_SZ, LOG_PIPE_BYTES)
     drain = threading.Thread(target=lambda: [None for _ in iter(lambda: os.read(read, 65536), b"")])
     drain.start()
-    command = best_tracer().command(argv, f"/dev/fd/{write}")
-    command.remove("-DDD")
     try:
-        return cpu_ms(command, cwd, pass_fds=[write])
+        return cpu_ms(best_tracer().command(argv, f"/dev/fd/{write}"), cwd, pass_fds=[write])
     finally:
         os.close(write)
         drain.join()
         os.close(read)
+
+
+@contextmanager
+def one_cpu() -> Generator[None]:
+    """Stay on one CPU: between two idle ones, a tracer and its tracee wake each other slowly."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of tracers, which leave theirs, so that their CPU time is counted."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def timed(action) -> float:

@@ -4,14 +4,16 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from rollgraph.graph import RecorderError, RecordError
 from rollgraph.graph.parsing import parse_record
-from rollgraph.ingest.recorder import Recorder
+from rollgraph.ingest.recorder import Recorder, append_records
 from rollgraph.ingest.recorder.recorder import LEAK_SANITIZER
 
 LEVELS = ["strace+seccomp", "strace", "sweep"]
@@ -348,3 +350,41 @@ def test_a_plain_user_can_record(root, level):
 def test_a_work_root_must_be_a_folder(roots):
     with pytest.raises(RecorderError, match="folder, found none"):
         Recorder("t", work_roots=roots)
+
+
+@pytest.fixture
+def full_disk(tmp_path):
+    """Mount a disk of 64 KiB, and fill it."""
+    folder = tmp_path / "full"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "none", folder],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if mounted.returncode:
+        pytest.skip(f"no disk can be mounted here: {mounted.stderr.strip()}")
+    (folder / "old").write_text("one\n")
+    with suppress(OSError), open(folder / "filler", "wb", buffering=0) as file:
+        while True:
+            file.write(b"x" * 4096)
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_full_disk_stops_no_session(full_disk, root, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(full_disk))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    with Recorder("t", work_roots=[full_disk, root]) as rec:
+        assert rec.run("for i in $(seq 2000); do : < old; done; echo on").stdout == "on\n"
+        assert rec.run("echo more > new").exit_code == 1
+        rec.run(f"cat old > {root}/copy")
+        rollout = rec.rollout()
+    command = rollout["steps"][2]["commands"][0]
+    assert command["writes"] == [{"path": f"{root}/copy", "lines": [[1, 1]]}]
+    assert "reads" not in command or command["reads"] == [f"{full_disk}/old"]
+
+
+def test_a_rollout_file_on_a_full_disk_stays_as_it_was(full_disk):
+    with pytest.raises(RecorderError, match="No space left"):
+        append_records(full_disk / "old", [{"type": "task", "id": "x" * 100_000}])
+    assert (full_disk / "old").read_text() == "one\n"

@@ -202,6 +202,17 @@ def test_a_child_that_speaks_before_its_fork_returns_is_its_parents():
     assert replay.alive(1) == []
 
 
+def test_a_child_of_a_parent_that_never_tells_of_it_is_its_parents():
+    replay = replay_of(
+        "10 1.1 clone(child_stack=NULL, flags=SIGCHLD) = 11",
+        "11 1.2 clone(child_stack=NULL, flags=SIGCHLD <unfinished ...>",
+        '12 1.3 unlink("a") = 0',
+        "11 1.4 +++ killed by SIGKILL +++",
+        '12 1.5 unlink("b") = 0',
+    )
+    assert replay.of(1).changed.keys() == {"/w/a", "/w/b"}
+
+
 def test_a_process_works_for_the_command_that_started_its_first_ancestor():
     replay = replay_of(
         "10 1.1 clone(child_stack=NULL, flags=SIGCHLD) = 11",

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from rollgraph.ingest.recorder.strace_lines import (
     MAX_LINE,
-    Began,
     Call,
     Ended,
     LineReader,
@@ -82,11 +81,6 @@ def test_a_structure_may_lie_in_the_second_half():
         "9 1.6 <... newfstatat resumed>{st_mode=S_IFDIR|0755, st_size=4096, ...}, 0) = 0",
     )
     assert call.arguments[2:] == [b"{st_mode=S_IFDIR|0755, st_size=4096, ...}", b"0"]
-
-
-def test_a_fork_is_told_of_before_it_returns():
-    found = events("6 1.5 vfork( <unfinished ...>", "6 1.6 <... vfork resumed>) = 31887")
-    assert found == [Began(6, "vfork"), Call(6, "vfork", [], 31887)]
 
 
 def test_an_exec_by_another_thread_has_succeeded():
