@@ -3,9 +3,9 @@
     python -m tests.bench.recorder
 
 CPU milliseconds are user and system time of the command, and of its tracer, on one CPU; the least
-of several runs in turn. `wanted` is the factor that was measured for this profile of strace alone. The
-last columns are what a person waits for, on all CPUs: the wall time of the command by itself, and
-of `Recorder.run` with everything that it does.
+of several runs in turn. `wanted` is the factor that was measured for this profile of strace alone.
+The last columns are what a person waits for, on all CPUs: the wall time of the command by itself,
+and of `Recorder.run` with everything that it does.
 """
 
 import ctypes
