@@ -183,11 +183,10 @@ def record_session(
     with Recorder(task, work_roots=[str(root) for root in work_root]) as recorder:
         if script:
             try:
-                lines = script.read_text(encoding="utf-8", errors="surrogateescape").splitlines(
-                    keepends=True
-                )
+                text = script.read_bytes().decode("utf-8", "surrogateescape")
             except OSError as error:
                 raise RecorderError(f"{script}: cannot be read ({error.strerror})") from error
+            lines = (f"{line}\n" for line in text.split("\n"))
             run_script(recorder, lines, timeout_s=timeout, on_result=_show_result)
         elif command == ["bash"] and sys.stdin.isatty():
             recorder.terminal()

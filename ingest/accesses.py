@@ -61,7 +61,7 @@ def of_command(command: Command, keep: PathFilter) -> Accesses:
                 found.whole.add(path)
             else:
                 ranges.setdefault(path, []).extend(write.lines)
-    found.lines = {path: _merged(parts) for path, parts in ranges.items() if parts}
+    found.lines = {path: merged(parts) for path, parts in ranges.items() if parts}
     if command.ports:
         found.opened, found.used = _ports(command.ports.opened), _ports(command.ports.used)
     if command.processes:
@@ -106,7 +106,7 @@ def _ports(numbers: Iterable[int] | None) -> set[str]:
     return {str(number) for number in numbers or ()}
 
 
-def _merged(ranges: Ranges) -> Ranges:
+def merged(ranges: Ranges) -> Ranges:
     """Sort ranges and join those that touch or overlap."""
     merged: Ranges = []
     for first, last in sorted(ranges):

@@ -2,14 +2,10 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from .contents import Change, Contents
 from .processes import Touched
-
-CLOCK_TICK_S = 0.02
-"""Files' times are those of the kernel's last tick, and so lie a little in the past."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +23,7 @@ class Attributed:
 
     change: Change
     command: int | None
-    """None: somebody else, before the current command began."""
+    """None: nobody's of the rollout."""
     names: tuple[str, ...]
     reason: str = ""
     """Why the attribution may be wrong."""
@@ -60,21 +56,22 @@ def attribute(
     contents: Contents,
     touched: Mapping[int, Touched],
     *,
-    current: int,
-    since: float,
+    current: int | None,
     sweep: bool,
     is_traced: bool,
 ) -> list[Attributed]:
     """Look at what may have changed since the last time, and say whose changes they are.
 
-    `current` is the command that has just ended, `since` the Unix time at which it began. Changes
-    that no trace tells of are its own, unless they are older than it.
+    `current` is the command that has just ended: changes that no trace tells of are its own. None:
+    none has begun, and they are nobody's.
     """
     claims = _Claims()
     for command, part in touched.items():
         for name, order in part.changed.items():
             claims.add(Claim(order, command, name))
-            for below in _below(contents, claims, name) if name in part.moved else ():
+            is_own = name in part.fresh - part.moved_from.keys()
+            may_be_folder = name in part.moved and not is_own
+            for below in _below(contents, claims, name) if may_be_folder else ():
                 claims.add(Claim(order, command, below))
         _find_files_read(contents, claims, part)
         part.changed.clear()
@@ -100,7 +97,7 @@ def attribute(
             found.append(Attributed(change, last.command, (path,)))
         elif path in held:
             found.append(Attributed(change, held[path], (path,)))
-        elif _is_older(contents, changes, change, since - CLOCK_TICK_S):
+        elif current is None:
             found.append(Attributed(change, None, (path,)))
         else:
             reason = "sweep_found_unattributed" if is_traced else ""
@@ -111,29 +108,11 @@ def attribute(
 def _below(contents: Contents, claims: _Claims, folder: str) -> Iterator[str]:
     """Yield the files that are, or were, below a name that was renamed."""
     real = next(claims.leads_to(folder))
+    if real in contents or os.path.isfile(folder):
+        return
     yield from (folder + path.removeprefix(real) for path in contents.below(real))
     for place, _, files in os.walk(folder):
         yield from (f"{place}/{name}" for name in files)
-
-
-def _is_older(
-    contents: Contents, changes: Mapping[str, Change], change: Change, since: float
-) -> bool:
-    """Whether a change is older than a moment.
-
-    A file that came with its folder has kept its own time: then the folder's counts.
-    """
-    if not change.changed_at or change.changed_at >= since:
-        return False
-    folder = os.path.dirname(change.path)
-    while not change.existed and contents.holds(folder):
-        if any(path not in changes or changes[path].existed for path in contents.below(folder)):
-            break
-        with suppress(OSError):  # it is gone again
-            if os.lstat(folder).st_ctime >= since:
-                return False
-        folder = os.path.dirname(folder)
-    return True
 
 
 def _held(touched: Mapping[int, Touched]) -> dict[str, int]:

@@ -56,9 +56,6 @@ class Change:
     """Its new lines; None: no range can be had."""
     reason: str = ""
     """Why not."""
-    existed: bool = True
-    changed_at: float = 0.0
-    """Unix time; of a removal 0."""
     inode: tuple[int, int] | None = None
 
 
@@ -81,10 +78,6 @@ class Contents:
 
     def __contains__(self, path: str) -> bool:
         return path in self._entries
-
-    def holds(self, folder: str) -> bool:
-        """Whether a folder lies below a work root."""
-        return any(folder.startswith(f"{root.rstrip('/')}/") for root in self.roots)
 
     def below(self, folder: str) -> list[str]:
         """Return the known files below a folder."""
@@ -132,8 +125,6 @@ class Contents:
             path,
             lines=lines,
             reason=reason,
-            existed=before is not None,
-            changed_at=status.st_ctime,
             inode=(status.st_dev, status.st_ino),
         )
 

@@ -22,6 +22,8 @@ class Pump:
         self._wake, self._wakes = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self._selector.register(self._wake, selectors.EVENT_READ)
         self._is_closed = False
+        self.failure: Exception | None = None
+        """What a callback failed with: nothing that it was to tell will come."""
         self._thread = threading.Thread(target=self._run, name="rollgraph-pump", daemon=True)
         self._thread.start()
 
@@ -51,15 +53,24 @@ class Pump:
     def _run(self) -> None:
         while not self._is_closed:
             for key, _ in self._selector.select():
-                data = self._read(key.fd)
-                if data is None or key.data is None:
+                if key.data is None:
+                    self._read(key.fd)
                     continue
-                if not data:
-                    self._selector.unregister(key.fd)
-                    os.close(key.fd)
                 with self.changed:
-                    key.data(data)
+                    self._take(key.fd, key.data)
                     self.changed.notify_all()
+
+    def _take(self, fd: int, callback: Callable[[bytes], None]) -> None:
+        data = self._read(fd)
+        if data is None:
+            return
+        if not data:
+            self._selector.unregister(fd)
+            os.close(fd)
+        try:
+            callback(data)
+        except Exception as error:
+            self.failure = error
 
     def _read(self, fd: int) -> bytes | None:
         try:

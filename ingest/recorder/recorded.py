@@ -4,10 +4,11 @@ Background processes may add to a command until the session ends.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..accesses import merged
 from ..paths import PathFilter
 from .contents import Change, Contents
 from .line_diff import Ranges
@@ -24,7 +25,7 @@ class Result:
     stdout: str
     stderr: str
     exit_code: int | None
-    """None: it was killed together with its shell."""
+    """As a shell counts: 128 and the signal that ended it. None: it ended a terminal's shell."""
     duration_s: float
     timed_out: bool = False
 
@@ -65,7 +66,7 @@ class RecordedCommand:
             self.writes[name] = None
             self.whole[name] = change.reason or self.whole[name]
         else:
-            self.writes[name] = sorted({*before, *change.lines})
+            self.writes[name] = merged([*before, *change.lines])
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,8 @@ class Scope:
     level: Level
     keep: PathFilter
     contents: Contents
+    links: Mapping[str, str]
+    """Work roots that were given by a symbolic link: from their real places to their names."""
 
     @property
     def is_traced(self) -> bool:
@@ -142,13 +145,20 @@ class Scope:
             found["bytes_left_out"] = command.left_out
         return found
 
+    def as_given(self, name: str) -> str:
+        """Return a name below a work root as the root was given, whichever way it was named."""
+        for real, given in self.links.items():
+            if name == real or name.startswith(f"{real}/"):
+                return given + name.removeprefix(real)
+        return name
+
     def _reads(self, touched: Touched) -> set[str]:
         reads = self._kept(touched.files_read)
         interpreters = map(self.contents.interpreter, touched.executed)
         return reads | self._kept(filter(None, interpreters))
 
     def _kept(self, names: Iterable[str]) -> set[str]:
-        return {name for name in names if self.keep.keeps(name)}
+        return {self.as_given(name) for name in names if self.keep.keeps(name)}
 
 
 def as_text(name: str) -> str:

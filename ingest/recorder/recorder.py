@@ -9,6 +9,7 @@ with Recorder("fix-config", work_roots=["/app"]) as rec:
 import json
 import os
 import secrets
+import shutil
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -77,7 +78,8 @@ class Recorder:
         self._start = self._cwd = os.path.abspath(cwd) if cwd else given[0]
         self._contents = Contents(_outermost(real))
         keep = PathFilter(work_roots=tuple(dict.fromkeys([*given, *real])))
-        self._scope = Scope(self.tracer.level, keep, self._contents)
+        links = {real: root for root, real in zip(given, real, strict=True) if real != root}
+        self._scope = Scope(self.tracer.level, keep, self._contents, links)
         self._pump = Pump()
         self._token = f"rollgraph-{secrets.token_hex(8)}"
         self._marker = f"/.{self._token}"
@@ -85,7 +87,7 @@ class Recorder:
         environment = dict(os.environ if env is None else env)
         if not self._scope.is_traced:  # else the trace tells whose a process is
             environment["ROLLGRAPH_SESSION"] = self._token
-        matter = tuple(os.fsencode(f"{root}/") for root in [*given, *real])
+        matter = tuple(os.fsencode(f"{root.rstrip('/')}/") for root in [*given, *real])
         matter += (b"/proc/", b"/dev/fd/", os.fsencode(f"{self._marker}/"))
         self._tracing = Tracing(
             self.tracer,
@@ -145,6 +147,7 @@ class Recorder:
         text = command if isinstance(command, str) else " ".join(command)
         if "\0" in text:
             raise RecorderError("command: a NUL character cannot be given to a shell")
+        self._between |= self._look(None)
         recorded = self._begin(text, self._shell.cwd if self._shell else self._cwd)
         if not self._step_is_open:
             self._steps.append(({}, []))
@@ -164,7 +167,7 @@ class Recorder:
         current: list[RecordedCommand] = []
 
         def begun(text: str, cwd: str, at: float) -> None:
-            self.step(action=text)
+            self.step(action=as_text(text))
             current[:] = [self._begin(text, cwd)]
             current[0].started_at = at
             self._steps[-1][1].append(current[0].number)
@@ -194,14 +197,13 @@ class Recorder:
         if self._verifier or self._is_closed:
             raise RecorderError("the rollout is over: its verifier has run, or it is closed")
         self._settle()
-        recorded = self._begin(command, self._start)
-        self._verifier = recorded
-        # What changed since the last command, and no process of the rollout did, is the harness's.
-        self._look(recorded, before=True)
+        self._shadowed = set(map(self._scope.as_given, self._look(None, must_sweep=True)))
+        recorded = self._verifier = self._begin(command, self._start)
         result = self._by_itself(recorded, ["bash", "-c", command], timeout_s)
         self._end(recorded, result)
         touched = self._replay.of(recorded.number)
-        self._reward = reward_of(result, {*touched.ever_changed, *recorded.writes})
+        self._reward, doubt = reward_of(result, {*touched.ever_changed, *recorded.writes})
+        recorded.reasons |= {doubt} - {""}
         return result
 
     def _begin(self, text: str, cwd: str) -> RecordedCommand:
@@ -220,7 +222,6 @@ class Recorder:
         timed_out = status is None and shell.process.poll() is None and not shell.tracer_lost
         if timed_out:
             self._kill(recorded, shell, processes)
-            status = shell.finished(recorded.number, TRACER_S)
         recorded.ended = time.monotonic()
         if status is None:
             status = self._end_shell(recorded, shell)
@@ -244,11 +245,11 @@ class Recorder:
     ) -> Result:
         ports = set[int]() if self._scope.is_traced else listening_ports()
         began = time.monotonic()
-        try:
-            process = TracedProcess(argv, self._tracing, cwd=recorded.cwd, command=recorded.number)
-        except OSError as error:
+        place = os.path.join(recorded.cwd, argv[0]) if "/" in argv[0] else argv[0]
+        if shutil.which(place, path=self._tracing.env.get("PATH")) is None:
             recorded.ended = began
-            return Result("", f"{argv[0]}: {error.strerror}\n", 127, 0.0)
+            return Result("", f"{argv[0]}: no such program\n", 127, 0.0)
+        process = TracedProcess(argv, self._tracing, cwd=recorded.cwd, command=recorded.number)
         self._processes.append(process)
         timed_out = not process.wait(timeout_s)
         if timed_out:
@@ -287,7 +288,8 @@ class Recorder:
         if self._shell is None:
             if any(isinstance(process, Shell) for process in self._processes):
                 recorded.reasons.add("shell_restarted")
-            recorded.cwd = self._cwd if Path(self._cwd).is_dir() else self._start
+            places = (self._cwd, self._start, "/")
+            recorded.cwd = next(place for place in places if Path(place).is_dir())
             self._shell = Shell(self._marker, self._tracing, cwd=recorded.cwd)
             self._processes.append(self._shell)
         return self._shell
@@ -296,8 +298,7 @@ class Recorder:
         """Take leave of a shell that ended within a command, or hangs; the next is a new one."""
         if shell.tracer_lost:
             recorded.reasons.add("tracer_lost")
-        is_hanging = shell.process.poll() is None
-        if is_hanging:
+        if shell.process.poll() is None:
             kill([*descendants(shell.process.pid, self._token), shell.process.pid])
         shell.wait(TRACER_S)
         with self._pump.changed:
@@ -308,19 +309,20 @@ class Recorder:
         recorded.reasons.add("shell_ended")
         self._cwd, self._shell = shell.cwd, None
         shell.close()
-        return None if is_hanging else shell.status
+        return shell.status
 
     def _kill(self, recorded: RecordedCommand, process: TracedProcess, spared: set[int]) -> None:
-        """Kill what the command started, again and again until nothing is left of it."""
+        """Kill what the command started, again and again until nothing is left of it.
+
+        The shell goes first: it would run the rest of the command.
+        """
         own = process.process.pid
-        is_shell = isinstance(process, Shell)
+        kill([own])
         for _ in range(KILL_ROUNDS):
             with self._pump.changed:
                 alive = {part.pid for part in self._replay.alive(recorded.number)}
             if not self._scope.is_traced:
                 alive |= descendants(own, self._token).keys() - spared
-            if not is_shell and process.process.poll() is None:
-                alive.add(own)
             if not alive:
                 return
             kill(sorted(alive))
@@ -333,28 +335,32 @@ class Recorder:
         recorded.result = result
         self._look(recorded)
 
-    def _look(self, recorded: RecordedCommand, *, before: bool = False) -> None:
-        """Compare the work roots with the last look: after a command, or `before` the verifier."""
+    def _look(self, recorded: RecordedCommand | None, *, must_sweep: bool = False) -> set[str]:
+        """Compare the work roots with the last look; what nobody of the rollout changed.
+
+        After a command: what no trace tells of is its own. None: none has begun.
+        """
+        number = recorded.number if recorded else None
         with self._pump.changed:
-            doubts = recorded.reasons | self._replay.of(recorded.number).reasons
+            doubts = recorded.reasons | self._replay.of(recorded.number).reasons if recorded else ()
             changes = attribute(
                 self._contents,
                 self._replay.touched,
-                current=recorded.number,
-                since=time.time() if before else recorded.started_at,
-                sweep=before or self._contents.is_swept or bool(doubts),
+                current=number,
+                sweep=must_sweep or self._contents.is_swept or bool(doubts),
                 is_traced=self._scope.is_traced,
             )
+        nobodys: set[str] = set()
         for found in changes:
-            if before and found.command in (None, recorded.number):
-                self._shadowed.add(found.change.path)
-            elif found.command is None:
-                self._between.add(found.change.path)
-            else:
-                command = self._commands[found.command]
-                command.reasons |= {found.reason} - {""}
-                for name in filter(self._scope.keep.keeps, found.names):
-                    command.take(name, found.change)
+            if found.command is None:
+                nobodys.add(found.change.path)
+                continue
+            command = self._commands[found.command]
+            command.reasons |= {found.reason} - {""}
+            for name in found.names:
+                if self._scope.keep.keeps(name):
+                    command.take(self._scope.as_given(name), found.change)
+        return nobodys
 
     def _settle(self) -> None:
         """Note the processes that outlived their commands."""

@@ -213,7 +213,7 @@ class Replay:
             process.held.add(name)
 
     def _read(self, touched: Touched, name: str) -> None:
-        if before := touched.moved_from.get(name):
+        if touched.moved_from and (before := _before_moves(touched.moved_from, name)):
             touched.reads.add(before)
         elif name not in touched.fresh:
             touched.reads.add(name)
@@ -296,12 +296,24 @@ class Replay:
                 process.held.add(target)
 
     def _link(self, process: Process, call: Call) -> None:
-        _, second = _LINKS[call.name]
-        self._at_name(process, call, second, 1 if second is None else 3, anew=True)
+        first, second = _LINKS[call.name]
+        source = self._named(process, call, first, 0 if first is None else 1, None)
+        target = self._at_name(process, call, second, 1 if second is None else 3, anew=True)
+        self._leads(process, target, source)
 
     def _symlink(self, process: Process, call: Call) -> None:
         dirfd = None if call.name == "symlink" else 1
-        self._at_name(process, call, dirfd, 1 if dirfd is None else 2, anew=True)
+        target = self._at_name(process, call, dirfd, 1 if dirfd is None else 2, anew=True)
+        text = string(call.arguments[0]) if call.arguments else None
+        if target and text:
+            leads_to = posixpath.join(posixpath.dirname(target), os.fsdecode(text))
+            self._leads(process, target, posixpath.normpath(leads_to))
+
+    def _leads(self, process: Process, name: str | None, before: str | None) -> None:
+        """Note that a new name leads to what was there under another, which is what is read."""
+        touched = self._touched(process)
+        if touched and name and before and before not in touched.fresh:
+            touched.moved_from[name] = before
 
     def _chdir(self, process: Process, call: Call) -> None:
         if not call.succeeded:
@@ -425,6 +437,17 @@ class Replay:
         "connect": _connect,
         **dict.fromkeys(("kill", "tkill"), _kill),
     }
+
+
+def _before_moves(moved_from: dict[str, str], name: str) -> str | None:
+    """Return the name that a file had before it, or a folder above it, got a new one."""
+    above, rest = name, ""
+    while above not in ("", "/"):
+        if before := moved_from.get(above):
+            return before + rest
+        above, slash, last = above.rpartition("/")
+        rest = f"{slash}{last}{rest}"
+    return None
 
 
 def _is_setuid(name: str) -> bool:

@@ -2,35 +2,34 @@
 
 import json
 from collections.abc import Iterable
+from math import isfinite
 from pathlib import Path
 from typing import cast
 
-from ...graph.errors import RecorderError
 from .recorded import Result
 
 REWARD_FILES = ("reward.txt", "reward.json")
 
 
-def reward_of(result: Result, written: Iterable[str]) -> float | None:
-    """Return the reward; `written` are the files that the verifier wrote. None: it timed out.
+def reward_of(result: Result, written: Iterable[str]) -> tuple[float | None, str]:
+    """Return the reward, and why there is none; `written` are the files that the verifier wrote.
 
-    `reward.txt` holds a number; `reward.json` a number, or an object with the key `reward`. Raises
-    RecorderError where such a file holds something else.
+    `reward.txt` holds a number; `reward.json` a number, or an object with the key `reward`.
     """
     files = sorted(Path(name) for name in written if Path(name).name in REWARD_FILES)
     for path in filter(Path.is_file, files):
-        return _read(path)
-    return None if result.timed_out else float(result.exit_code == 0)
+        reward = _read(path)
+        return reward, "" if reward is not None else "no_number_as_reward"
+    return (None, "") if result.timed_out else (float(result.exit_code == 0), "")
 
 
-def _read(path: Path) -> float:
-    text = path.read_text(errors="replace").strip()
+def _read(path: Path) -> float | None:
     try:
-        found: object = json.loads(text)
-    except ValueError:
-        found = None
+        found: object = json.loads(path.read_text(errors="replace"))
+    except (OSError, ValueError):
+        return None
     if isinstance(found, dict):
         found = cast("dict[str, object]", found).get("reward")
-    if isinstance(found, bool) or not isinstance(found, int | float):
-        raise RecorderError(f"{path}: expected a number as the reward, found {text[:60]!r}")
+    if isinstance(found, bool) or not isinstance(found, int | float) or not isfinite(found):
+        return None
     return float(found)

@@ -12,7 +12,9 @@ from collections.abc import Iterable, Iterator
 from ...graph.errors import RecorderError
 
 _INCOMPLETE = re.compile(
-    r"unexpected (?:EOF|end of file|token `EOF')|here-document .* delimited by end-of-file"
+    r"^bash: (?:line \d+: )?(?:syntax error: )?unexpected (?:EOF|end of file|token `EOF')"
+    r"|^bash: (?:line \d+: )?warning: here-document .* delimited by end-of-file",
+    re.MULTILINE,
 )
 _CONTINUED = re.compile(r"(?<!\\)(?:\\\\)*\\$")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...graph.errors import RecorderError
+from .recorded import as_text
 from .recorder import Recorder, Result
 from .script import complete_commands
 
@@ -20,7 +21,7 @@ def run_script(
 ) -> None:
     """Run every complete command of a script's lines in the recorder's shell, one step each."""
     for text in complete_commands(lines):
-        recorder.step(action=text)
+        recorder.step(action=as_text(text))
         on_result(recorder.run(text, timeout_s=timeout_s))
 
 

@@ -134,7 +134,7 @@ class LineReader:
         if not looks or not self.keeps:
             return bool(_FSTAT.match(line))
         name = looks[1]
-        if self.keeps(name) or b"/." in name:
+        if self.keeps(name) or b"/." in name or b"//" in name:
             return False
         return not any(flag in line for flag in _WRITES)
 

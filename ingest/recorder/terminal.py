@@ -106,7 +106,7 @@ class Terminal:
                 if user in ready:
                     typed = os.read(user, 1024)
                     is_open = bool(typed)
-                    os.write(self._master, typed or b"\x04")
+                    self._type(typed or b"\x04")
                 if self._wakes in ready:
                     os.read(self._wakes, 4096)
                 self._record()
@@ -117,6 +117,12 @@ class Terminal:
         for fd in (self._slave, self._master, self._answer, self._wakes, self._wake):
             os.close(fd)
         self._rc.close()
+
+    def _type(self, keys: bytes) -> None:
+        while keys:
+            select.select([], [self._master], [], 0.2)
+            with suppress(BlockingIOError):  # the shell is busy, and its terminal full
+                keys = keys[os.write(self._master, keys) :]
 
     def _start(self) -> None:
         # A leader of a session that opens a terminal gets it as its own.
@@ -135,6 +141,8 @@ class Terminal:
             kind, number, text, cwd, began = self._events.pop(0)
             folder = os.fsdecode(cwd)
             if kind == b"B":
+                if self._running:  # its end was not told: the user changed PROMPT_COMMAND
+                    self._ended(None, folder, self._finished)
                 self._running = folder
                 self._begun(os.fsdecode(text), folder, float(began.replace(b",", b".")))
                 continue
@@ -157,6 +165,7 @@ class Terminal:
             self._show(waiting[at : mark.start()])
             at = mark.end()
             if mark[1] == b"begin":
+                self._finished = self._output or self._finished
                 self._output = Output(self._limit)
             elif self._output:
                 self._finished, self._output = self._output, None

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fcntl import F_DUPFD_CLOEXEC, F_SETPIPE_SZ, fcntl
 
+from ...graph.errors import RecorderError
 from .pump import Output, Pump
 from .replay import Replay
 from .strace_lines import LineReader
@@ -66,7 +67,7 @@ class TracedProcess:
         self._keeper: int | None = None
         out, out_end = os.pipe2(os.O_CLOEXEC)
         err, err_end = os.pipe2(os.O_CLOEXEC)
-        self._ends = {out: self._print, err: self._complain}
+        self._ends = {out: self._stdout_from(out), err: self._stderr_from(err)}
         with tempfile.TemporaryDirectory(prefix="rollgraph-") as folder, self._pump.changed:
             log = f"{folder}/log"
             if self._is_traced:
@@ -77,6 +78,10 @@ class TracedProcess:
                     cwd=cwd, env=tracing.env, stdin=stdin, stdout=out_end, stderr=err_end,
                     pass_fds=pass_fds, start_new_session=True,
                 )  # fmt: skip
+            except OSError:
+                if self._keeper is not None:
+                    os.close(self._keeper)
+                raise
             finally:
                 os.close(out_end)
                 os.close(err_end)
@@ -100,7 +105,7 @@ class TracedProcess:
 
     def drain(self) -> None:
         """Within a callback of the pump: take in what has been printed until now."""
-        for fd, callback in self._ends.items():
+        for fd, callback in list(self._ends.items()):
             self._pump.drain(fd, callback)
 
     def wait(self, timeout_s: float | None) -> bool:
@@ -116,6 +121,8 @@ class TracedProcess:
     def _wait(self, is_done: Callable[[], bool], timeout_s: float | None) -> bool:
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while not is_done():
+            if self._pump.failure:
+                raise RecorderError("the recorder failed") from self._pump.failure
             left = 0.05 if deadline is None else min(0.05, deadline - time.monotonic())
             if left <= 0:
                 return False
@@ -144,11 +151,15 @@ class TracedProcess:
             self.log_ended = True
             self.tracer_lost = self.root.is_alive
 
-    def _print(self, data: bytes) -> None:
-        self.stdout.feed(data)
+    def _stdout_from(self, fd: int) -> Callable[[bytes], None]:
+        return lambda data: self.stdout.feed(data) if data else self._end_of(fd)
 
-    def _complain(self, data: bytes) -> None:
-        self.stderr.feed(data)
+    def _stderr_from(self, fd: int) -> Callable[[bytes], None]:
+        return lambda data: self.stderr.feed(data) if data else self._end_of(fd)
+
+    def _end_of(self, fd: int) -> None:
+        """Forget a descriptor that is closed now: its number will be another file's."""
+        self._ends.pop(fd, None)
 
 
 class Shell(TracedProcess):
@@ -182,13 +193,14 @@ class Shell(TracedProcess):
     def start(self, command: int, text: str) -> None:
         """Begin to run a command."""
         self.new_outputs()
-        status = {0: ":", 1: "! :"}.get(self._status, f"_rollgraph_status {self._status}")
         fd = self._reports
+        # What the last command ended with is there for this one, unless the shell would end of it.
         self._send(
-            f"[ ! -e {self._marker}/B/{command} ]; {status}; "
-            f"eval {shlex.quote(text)} </dev/null {fd}>&-\n"
-            f"_rollgraph=$?; [ ! -e {self._marker}/E/{command} ]; "
-            f"builtin printf '%s\\0%s\\0%s\\0' {command} $_rollgraph \"$PWD\" >&{fd}"
+            f"builtin test ! -e {self._marker}/B/{command}; "
+            f"case $- in *e*) : ;; *) _rollgraph_status {self._status} ;; esac; "
+            f"builtin eval {shlex.quote(text)} </dev/null {fd}>&-\n"
+            f"_rollgraph=$?; builtin test ! -e {self._marker}/E/{command}; "
+            f'builtin printf \'%s\\0%s\\0%s\\0\' {command} "$_rollgraph" "${{PWD-}}" >&{fd}'
         )
 
     def finished(self, command: int, timeout_s: float | None) -> int | None:
@@ -220,7 +232,7 @@ class Shell(TracedProcess):
             command, status, cwd, self._report = self._report.split(b"\0", 3)
             self.drain()
             self._reported = int(command), int(status)
-            self.cwd = os.fsdecode(cwd)
+            self.cwd = os.fsdecode(cwd) or self.cwd
 
 
 def kill(pids: Iterable[int]) -> None:

@@ -12,7 +12,7 @@ from rollgraph.ingest.recorder.script import complete_commands
 
 
 def commands(text):
-    return list(complete_commands(text.splitlines(keepends=True)))
+    return list(complete_commands(f"{line}\n" for line in text.split("\n")))
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,8 @@ def commands(text):
         "echo a # a comment \\",
         "echo \\\\",
         "echo )",
+        "echo 'a\fb\u2028c'",
+        'echo "unexpected EOF" )',
     ],
 )
 def test_a_complete_command_stays_whole(command):
