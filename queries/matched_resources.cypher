@@ -11,3 +11,4 @@
 MATCH (r:Rollout)-[:VERIFIED_BY]->(:Command)-[:PROBED]->(p:Resource)<-[:OPENED|STARTED]-(c:Command)
 WHERE (size($groups) = 0 OR r.`group` IN $groups)
 RETURN DISTINCT r.id AS rollout, c.position AS position, p.kind AS kind, p.name AS name
+ORDER BY rollout, position, kind, name
