@@ -142,8 +142,7 @@ class Recorder:
 
         Raises RecorderError after the verifier has run, or on a text that no shell can be given.
         """
-        if self._verifier or self._is_closed:
-            raise RecorderError("the rollout is over: its verifier has run, or it is closed")
+        self._check_open()
         text = command if isinstance(command, str) else " ".join(command)
         if "\0" in text:
             raise RecorderError("command: a NUL character cannot be given to a shell")
@@ -194,8 +193,7 @@ class Recorder:
         Files that were put into the work roots since the last command are marked as shadowed.
         Background processes of the session stay alive. Raises RecorderError if it ran before.
         """
-        if self._verifier or self._is_closed:
-            raise RecorderError("the rollout is over: its verifier has run, or it is closed")
+        self._check_open()
         self._settle()
         self._shadowed = set(map(self._scope.as_given, self._look(None, must_sweep=True)))
         recorded = self._verifier = self._begin(command, self._start)
@@ -205,6 +203,10 @@ class Recorder:
         self._reward, doubt = reward_of(result, {*touched.ever_changed, *recorded.writes})
         recorded.reasons |= {doubt} - {""}
         return result
+
+    def _check_open(self) -> None:
+        if self._verifier or self._is_closed:
+            raise RecorderError("the rollout is over: its verifier has run, or it is closed")
 
     def _begin(self, text: str, cwd: str) -> RecordedCommand:
         number = len(self._commands) + 1
@@ -296,8 +298,6 @@ class Recorder:
 
     def _end_shell(self, recorded: RecordedCommand, shell: Shell) -> int | None:
         """Take leave of a shell that ended within a command, or hangs; the next is a new one."""
-        if shell.tracer_lost:
-            recorded.reasons.add("tracer_lost")
         if shell.process.poll() is None:
             kill([*descendants(shell.process.pid, self._token), shell.process.pid])
         shell.wait(TRACER_S)

@@ -33,7 +33,7 @@ def run_command(
     on_result: Callable[[Result], None] = lambda _: None,
 ) -> None:
     """Run one command by itself, as a step."""
-    recorder.step(action=" ".join(argv))
+    recorder.step(action=as_text(" ".join(argv)))
     on_result(recorder.run(argv, timeout_s=timeout_s))
 
 

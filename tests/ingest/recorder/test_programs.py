@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rollgraph.ingest.recorder import Recorder, best_tracer
+from rollgraph.ingest.recorder import Recorder
 
 from .programs import LEVELS, PROGRAMS, Command, Program, table
 
@@ -22,7 +22,7 @@ TIMEOUT_S = 60
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_the_record_is_what_the_program_did(program: Program, level: str, tmp_path, monkeypatch):
-    skip_what_is_absent(program, level)
+    skip_what_is_absent(program)
     root, port = tmp_path / "work", free_port()
     set_up(program, root, port)
     set_environment(monkeypatch, tmp_path)
@@ -68,10 +68,7 @@ def test_the_table_has_a_row_for_each_family_and_every_miss():
 # Setting a program up.
 
 
-def skip_what_is_absent(program: Program, level: str) -> None:
-    refused = dict(best_tracer().refused)
-    if level in refused:
-        pytest.skip(f"{level}: {refused[level]}")
+def skip_what_is_absent(program: Program) -> None:
     for needed in program.needs:
         if not shutil.which(needed):
             pytest.skip(f"{needed} is not installed")
