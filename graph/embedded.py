@@ -21,7 +21,7 @@ import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self, cast
 
 import filelock
 import ladybug
@@ -31,7 +31,14 @@ from .errors import QueryError, StoreError, StoreLockedError
 from .log import RolloutLog
 from .rows import Rows
 from .schema import SCHEMA_VERSION, embedded_ddl
-from .store import DELETE_ROLLOUTS, check_parameters, check_version, task_update
+from .store import (
+    DELETE_ROLLOUTS,
+    DELETE_UNUSED_STATES,
+    STATES_OF_ROLLOUTS,
+    check_parameters,
+    check_version,
+    task_update,
+)
 
 BUFFER_POOL_BYTES = 1 << 30
 MAX_DB_BYTES = 1 << 36
@@ -247,7 +254,9 @@ class EmbeddedStore(_Database):
             connection = self.connect()
             connection.execute("BEGIN TRANSACTION")
             try:
+                left: list[str] = []
                 if rows.replaced:
+                    left = _ids(connection.execute(STATES_OF_ROLLOUTS, {"rollouts": rows.replaced}))
                     for statement in DELETE_ROLLOUTS:
                         connection.execute(statement, {"rollouts": rows.replaced})
                 for label, table in nodes.items():
@@ -255,6 +264,8 @@ class EmbeddedStore(_Database):
                 for (kind, source, target), table in edges.items():
                     ends = f"(from='{source}', to='{target}')"
                     connection.execute(f"COPY `{kind}` FROM $rows {ends}", {"rows": table})
+                if left:
+                    connection.execute(DELETE_UNUSED_STATES, {"states": left})
                 for task in rows.tasks:
                     connection.execute(*task_update(task))
                 connection.execute("COMMIT")
@@ -330,6 +341,10 @@ def _locked(folder: Path) -> filelock.BaseFileLock:
         ) from None
     holder.write_text(str(os.getpid()))
     return lock
+
+
+def _ids(result: object) -> list[str]:
+    return cast("ladybug.QueryResult", result).get_as_arrow().column("id").to_pylist()
 
 
 def _integers_for_decimals(table: pa.Table) -> pa.Table:

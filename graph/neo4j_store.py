@@ -23,6 +23,8 @@ from .rows import Columns, Rows
 from .schema import NODES, SCHEMA_VERSION, neo4j_ddl
 from .store import (
     DELETE_ROLLOUTS,
+    DELETE_UNUSED_STATES,
+    STATES_OF_ROLLOUTS,
     BatchTooLargeError,
     check_parameters,
     check_version,
@@ -168,7 +170,10 @@ class Neo4jStore:
 
 
 def _write_all(transaction: neo4j.ManagedTransaction, rows: Rows) -> None:
-    for statement, parameters in _statements(rows):
+    left: list[str] = []
+    if rows.replaced:
+        left = transaction.run(STATES_OF_ROLLOUTS, {"rollouts": rows.replaced}).value("id")
+    for statement, parameters in _statements(rows, left):
         try:
             transaction.run(cast("Any", statement), parameters).consume()
         except Neo4jError as error:
@@ -177,8 +182,11 @@ def _write_all(transaction: neo4j.ManagedTransaction, rows: Rows) -> None:
             raise
 
 
-def _statements(rows: Rows) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Go through the statements of one transaction, with their parameters."""
+def _statements(rows: Rows, left: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Go through the statements of one transaction, with their parameters.
+
+    `left` are the states of the rollouts that go.
+    """
     if rows.replaced:
         yield from ((statement, {"rollouts": rows.replaced}) for statement in DELETE_ROLLOUTS)
     for label, columns in rows.nodes.items():
@@ -190,6 +198,8 @@ def _statements(rows: Rows) -> Iterator[tuple[str, dict[str, Any]]]:
                 f"MATCH (a:`{source}` {{id: $source[i]}}) MATCH (b:`{target}` {{id: $target[i]}})"
             )
             yield f"{_UNWIND} {ends} CREATE (a)-[:`{kind}` {{{_settings(names[2:])}}}]->(b)", part
+    if left:
+        yield DELETE_UNUSED_STATES, {"states": left}
     yield from map(task_update, rows.tasks)
 
 

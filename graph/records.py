@@ -242,6 +242,8 @@ class State(_Record):
     key: str | None = None
     exact: JsonObject | None = None
     coarse: JsonObject | None = None
+    observation: str | None = None
+    """Of the final state: what the policy would have seen next."""
 
 
 class Marks(_Record):
@@ -347,6 +349,7 @@ class Rollout(_Record):
     """Ended by a limit of steps, tokens or time."""
     steps: list[Step] | None = None
     final_state: State | None = None
+    """The state after the last step."""
     verifier: Verifier | None = None
     """Absent: the verifier was not traced."""
     metadata: JsonObject | None = None

@@ -9,6 +9,8 @@ node has one key, the string `id`, stable across re-ingest:
     Command   R/2/0, R/verifier     command 0 of step 2; the verifier's
     Resource  R/r12                 the twelfth resource that the rollout touched
     Fragment  R/f40                 its fortieth fragment
+    State     T/HASH                a state of task T, by the hash of its key
+    State     T/success             where successful rollouts of T end whose last state is not known
 
 The last part never holds a slash, so no two nodes of a label share a key, whatever a rollout's id
 looks like. A property of type TEXT is capped at `TEXT_LIMIT` characters; where that cut it,
@@ -22,7 +24,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 TEXT_LIMIT = 4096
 
 Type = Literal["STRING", "INT64", "DOUBLE", "BOOLEAN", "STRING[]", "TEXT"]
@@ -140,6 +142,14 @@ NODES: tuple[Node, ...] = (
         ),
     ),
     Node(
+        "State",
+        "a canonical environment state that the rollouts of a task share",
+        (
+            Property("task", "STRING", "the task's id"),
+            Property("key", "TEXT", "equal keys are equal states; NULL: an end that is not known"),
+        ),
+    ),
+    Node(
         "Command",
         "a shell command of a step, or the verifier's",
         (
@@ -218,6 +228,19 @@ EDGES: tuple[Edge, ...] = (
     Edge("HAS_STEP", (("Rollout", "Step"),), "the rollout's steps"),
     Edge("NEXT", (("Step", "Step"),), "the step after"),
     Edge("RAN", (("Step", "Command"),), "the commands of a step"),
+    Edge("FROM", (("Step", "State"),), "the state before the step"),
+    Edge("TO", (("Step", "State"),), "the state after the step"),
+    Edge(
+        "LEADS_TO",
+        (("State", "State"),),
+        "one step's transition, from its FROM to its TO: the state graph's edges",
+        (
+            Property("step", "STRING", "the step's id"),
+            Property("group", "STRING", "its rollout's group"),
+            Property("succeeds", "BOOLEAN", "it is the last step of a successful rollout"),
+        ),
+    ),
+    Edge("ENDED_IN", (("Rollout", "State"),), "the state after the last step"),
     Edge("VERIFIED_BY", (("Rollout", "Command"),), "the verifier's command"),
     Edge("READ", _TOUCHES, "read the file's contents", _OF_VERIFIER),
     Edge(

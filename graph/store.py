@@ -95,10 +95,24 @@ _REPLACED = (
     "MATCH (r:Rollout)-[:HAS_STEP]->(n:Step)",
 )
 DELETE_ROLLOUTS: tuple[str, ...] = (
+    "MATCH (r:Rollout)-[:HAS_STEP]->(s:Step)-[:`FROM`]->(a:State) WHERE r.id IN $rollouts "
+    "WITH DISTINCT s.id AS step, a MATCH (a)-[e:LEADS_TO]->(:State) WHERE e.step = step DELETE e",
     *(f"{path} WHERE r.id IN $rollouts WITH DISTINCT n DETACH DELETE n" for path in _REPLACED),
     "MATCH (r:Rollout) WHERE r.id IN $rollouts DETACH DELETE r",
 )
 """The statements that remove rollouts with all that is theirs alone; both engines run them."""
+STATES_OF_ROLLOUTS = (
+    "MATCH (r:Rollout)-[:HAS_STEP]->(:Step)-[:`FROM`|`TO`]->(s:State) WHERE r.id IN $rollouts "
+    "RETURN s.id AS id UNION "
+    "MATCH (r:Rollout)-[:ENDED_IN]->(s:State) WHERE r.id IN $rollouts RETURN s.id AS id"
+)
+"""Which states rollouts visit, asked before they are removed."""
+DELETE_UNUSED_STATES = (
+    "UNWIND $states AS id MATCH (s:State {id: id}) "
+    "OPTIONAL MATCH (s)<-[e:`FROM`|`TO`|ENDED_IN]-() "
+    "WITH s, count(e) AS uses WHERE uses = 0 DETACH DELETE s"
+)
+"""Removes those of some states that no rollout visits any more."""
 
 
 def task_update(task: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

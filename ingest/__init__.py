@@ -11,13 +11,17 @@
 from .export import export
 from .reader import Refusal
 from .recovery import catch_up, open_for_reading, rebuild
+from .states import STATE_READERS, StateReader, States
 from .values import Extractor, TypedValue, typed_values
 from .writer import Report, ingest
 
 __all__ = [
+    "STATE_READERS",
     "Extractor",
     "Refusal",
     "Report",
+    "StateReader",
+    "States",
     "TypedValue",
     "catch_up",
     "export",

@@ -1,8 +1,10 @@
 """From a batch of records to the graph: which of them are new, and the one transaction for them."""
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
+from math import inf
 from typing import Any, Self
 
 from ..graph.errors import IngestError, StoreError, UncertainWriteError
@@ -12,6 +14,8 @@ from ..graph.schema import SCHEMA_VERSION
 from ..graph.store import BatchTooLargeError, Store
 from .paths import PathFilter
 from .rows import RolloutFacts, add_rollout, task_properties
+from .state_rows import StateRows, states_in
+from .states import States
 from .values import Extractor, TypedValue, described_values
 
 _ROLLOUTS = (
@@ -41,10 +45,11 @@ class Provenance:
     """Import path of the extraction of typed values."""
     rewards_are_binary: bool
     """Every reward of the source is 0 or 1, so that a reward tells success."""
+    states: States = States()
 
     def header(self) -> dict[str, Any]:
         """As the log keeps it."""
-        return {"kind": "records", **asdict(self)}
+        return {"kind": "records", **asdict(self), "states": self.states.header()}
 
     @classmethod
     def of(cls, header: dict[str, Any]) -> Self:
@@ -54,6 +59,7 @@ class Provenance:
             work_roots=tuple(header["work_roots"]),
             extractor=header["extractor"],
             rewards_are_binary=header["rewards_are_binary"],
+            states=States.of(header["states"]) if "states" in header else States(),
         )
 
 
@@ -134,6 +140,8 @@ class Indexer:
     ) -> None:
         known = _by_id(self._store, _ROLLOUTS, {rollout.id for _, rollout in rollouts})
         slots = _Slots(self._store, [rollout for _, rollout in rollouts if rollout.slot is None])
+        states = self._states([rollout for _, rollout in rollouts])
+        made_with = json.dumps(self._provenance.states.header())
         for raw, rollout in rollouts:
             task_values = values.get(rollout.task, frozenset())
             success = self._success(rollout)
@@ -143,6 +151,7 @@ class Indexer:
                 *self._provenance.work_roots,
                 *(f"{kind} {value}" for kind, value in sorted(task_values)),
                 str(success),
+                made_with,
             )
             before = known.get(rollout.id)
             if before is not None and before["digest"] == digest:
@@ -151,11 +160,29 @@ class Indexer:
             slot = rollout.slot
             if slot is None:
                 slot = before["slot"] if before else slots.next(rollout)
-            facts = RolloutFacts(rollout.group or rollout.task, slot, success, task_values, digest)
+            group = rollout.group or rollout.task
+            facts = RolloutFacts(group, slot, success, task_values, states[rollout.id], digest)
             if before is not None:
                 plan.replaced.add(rollout.id)
             plan.rollouts.append((rollout, facts))
             plan.lines.append(raw)
+
+    def _states(self, rollouts: Sequence[Rollout]) -> dict[str, tuple[str | None, ...]]:
+        """Return the state keys of rollouts, merged within each group where that is asked for."""
+        groups: dict[tuple[str, str], list[Rollout]] = {}
+        for rollout in rollouts:
+            groups.setdefault((rollout.task, rollout.group or rollout.task), []).append(rollout)
+        found: dict[str, tuple[str | None, ...]] = {}
+        for members in groups.values():
+            keys = self._provenance.states.merged(
+                (
+                    (inf if rollout.slot is None else rollout.slot, rollout.id),
+                    self._provenance.states.keys(rollout),
+                )
+                for rollout in members
+            )
+            found.update(zip((rollout.id for rollout in members), keys, strict=True))
+        return found
 
     def _success(self, rollout: Rollout) -> bool | None:
         if rollout.success is not None or rollout.reward is None:
@@ -185,10 +212,12 @@ class Indexer:
                 rows.add("Task", **task)
             rows.tasks += plan.changed_tasks
         dropped = 0
+        visits = [(rollout.task, facts.success, facts.states) for rollout, facts in rollouts]
+        states = StateRows(rows, states_in(self._store, visits))
         for rollout, facts in rollouts:
             if rollout.id in plan.replaced:
                 rows.replaced.append(rollout.id)
-            dropped += add_rollout(rows, rollout, facts, batch, self._keep, self._extract)
+            dropped += add_rollout(rows, states, rollout, facts, batch, self._keep, self._extract)
         if is_last and batch:
             rows.add("Batch", id=batch, records=len(plan.lines))
         try:

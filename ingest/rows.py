@@ -11,6 +11,7 @@ from .accesses import Accesses, of_command, of_verifier
 from .dependencies import dependencies
 from .ownership import POLICY_NAMES, Fragment, replay
 from .paths import PathFilter
+from .state_rows import StateRows
 from .values import Extractor, TypedValue, resolved
 
 
@@ -22,6 +23,8 @@ class RolloutFacts:
     slot: int
     success: bool | None
     task_values: Set[TypedValue]
+    states: Sequence[str | None]
+    """The T + 1 state keys; None: not known."""
     digest: str
 
 
@@ -41,6 +44,7 @@ def task_properties(task: Task, values: Iterable[str], digest: str) -> dict[str,
 
 def add_rollout(
     rows: Rows,
+    states: StateRows,
     rollout: Rollout,
     facts: RolloutFacts,
     batch: str | None,
@@ -59,6 +63,7 @@ def add_rollout(
     dropped = sum(part.dropped for part in (*accesses, *([verifier] if verifier else [])))
     graph.add_rollout(rollout, facts, batch, dropped)
     graph.add_steps(steps, accesses)
+    states.add(rollout.id, rollout.task, facts.group, facts.success, facts.states)
     for position, part in enumerate(accesses):
         graph.add_accesses(graph.commands[position], part)
     if rollout.verifier and verifier:

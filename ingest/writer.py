@@ -27,6 +27,7 @@ from .inferred import drop_inferred, infer_record
 from .paths import normalize
 from .reader import DamagedError, FileSource, Line, RecordSource, Refusal, refusals_file
 from .recovery import catch_up, remake
+from .states import States
 from .values import Extractor, typed_values
 
 BATCH_ROLLOUTS = 1024
@@ -64,6 +65,7 @@ def ingest(
     rejects: str | PathLike[str] | None = None,
     extract: Extractor = typed_values,
     inferred: InferredAccesses = "keep",
+    states: States | str = "text",
     progress: Progress | None = None,
 ) -> Report:
     """Ingest a rollout file, or records that a program hands over.
@@ -73,8 +75,9 @@ def ingest(
     and the others go on; `strict` refuses the whole source instead, before anything is written.
     Refused lines are appended to the file `rejects`. `extract` replaces the extraction of typed
     values. `inferred` says what to do about commands that were never traced: `add` infers from
-    their texts what they touch, marked as `inferred`; `drop` takes such marked accesses out. Memory
-    does not grow with the file but for the ids in it.
+    their texts what they touch, marked as `inferred`; `drop` takes such marked accesses out.
+    `states` says how states are told apart where the records do not: a name of STATE_READERS, or
+    `States` for the rest of the choice. Memory does not grow with the file but for the ids in it.
 
     Raises IngestError where the source cannot be read, holds no record or is refused by `strict`;
     StoreError where the store fails.
@@ -90,7 +93,8 @@ def ingest(
     if strict:
         _check(opened)
     catch_up(store, extract=extract)
-    run = _Ingest(store, opened.name, roots, extract)
+    kinds = States.named(states) if isinstance(states, str) else states
+    run = _Ingest(store, opened.name, roots, extract, kinds)
     refused_to = refusals_file(opened, rejects)
 
     def refuse(refusal: Refusal, line: Line | None) -> None:
@@ -119,13 +123,21 @@ def ingest(
 class _Ingest:
     """Collects the records of one source into batches and writes them."""
 
-    def __init__(self, store: Store, name: str, roots: tuple[str, ...], extract: Extractor) -> None:
+    def __init__(
+        self,
+        store: Store,
+        name: str,
+        roots: tuple[str, ...],
+        extract: Extractor,
+        states: States,
+    ) -> None:
         self.report = Report()
         self.rewards_are_binary = False
         self._store = store
         self._name = name
         self._roots = roots
         self._extract = extract
+        self._states = states
         self._batch: list[RawRecord] = []
         self._bytes = 0
         self.hints = Hints(roots)
@@ -169,7 +181,11 @@ class _Ingest:
         if not self._batch:
             return
         provenance = Provenance(
-            self._name, self._roots, extractor_name(self._extract), self.rewards_are_binary
+            self._name,
+            self._roots,
+            extractor_name(self._extract),
+            self.rewards_are_binary,
+            self._states,
         )
         indexer = Indexer(self._store, provenance, self._extract)
         with self._store.writing(), _no_garbage_collection():

@@ -1,12 +1,13 @@
 """Queries: one question a file, and the credit methods that are arithmetic on the answers."""
 
 from .ask import ask
-from .credit import CREDIT_METHODS, Credits, RolloutCredit, credit
+from .credit import CREDIT_METHODS, credit
 from .credit_runs import load_credits, save_credits
 from .dependency_graph import dependency_graph
 from .explain import explain
 from .group_health import group_health
 from .library import NamedQuery, load, names
+from .results import Credits, RolloutCredit
 from .trace_statistics import trace_statistics
 
 __all__ = [

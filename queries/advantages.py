@@ -15,30 +15,42 @@ Mode = Literal["mean_std", "mean"]
 
 
 def group_advantages(
-    rewards: Sequence[float], *, mode: Mode = "mean_std", ddof: int = 0, eps: float = 1e-6
+    rewards: Sequence[float],
+    *,
+    counts: Sequence[int] | None = None,
+    mode: Mode = "mean_std",
+    ddof: int = 0,
+    eps: float = 1e-6,
 ) -> list[float]:
     """Standardize the rewards of one group: (R - mean) / (std + eps) (DepGPO, Eq. 1).
 
-    `mode="mean"` only centres (Dr. GRPO). `ddof` 0: population deviation. A group of equal rewards,
-    or of one member, gives exactly 0 (decisions X3, X4).
+    `mode="mean"` only centres (Dr. GRPO). `ddof` 0: population deviation. `counts`: how often each
+    reward is in the statistics; None: once. A group of equal rewards, or of one member, gives
+    exactly 0 (decisions X3, X4).
 
     >>> [round(advantage, 2) for advantage in group_advantages([0, 0, 0, 1])]
     [-0.58, -0.58, -0.58, 1.73]
     >>> group_advantages([0.1, 0.1, 0.1])
     [0.0, 0.0, 0.0]
     """
-    if len(set(rewards)) < 2:
+    counts = counts or [1] * len(rewards)
+    members = sum(counts)
+    if len({reward for reward, count in zip(rewards, counts, strict=True) if count}) < 2:
         return [0.0] * len(rewards)
     if (largest := max(map(abs, rewards))) > HUGE:  # squares and sums would overflow
         rewards, eps = [reward / largest for reward in rewards], eps / largest
         scale = largest if mode == "mean" else 1.0
-        return [scale * value for value in group_advantages(rewards, mode=mode, ddof=ddof, eps=eps)]
-    mean = fsum(rewards) / len(rewards)
-    centred = [reward - mean for reward in rewards]
+        scaled = group_advantages(rewards, counts=counts, mode=mode, ddof=ddof, eps=eps)
+        return [scale * value for value in scaled]
+    weighted = list(zip(rewards, counts, strict=True))
+    mean = fsum(count * reward for reward, count in weighted) / members
     if mode == "mean":
-        return centred
-    deviation = sqrt(fsum(value * value for value in centred) / (len(rewards) - ddof))
-    return [value / (deviation + eps) + 0.0 for value in centred]  # no negative zero
+        return [reward - mean for reward in rewards]
+    squares = fsum(count * (reward - mean) ** 2 for reward, count in weighted)
+    deviation = sqrt(squares / (members - ddof))
+    if deviation + eps == 0:  # they differ by less than a square can tell
+        return [0.0] * len(rewards)
+    return [(reward - mean) / (deviation + eps) + 0.0 for reward in rewards]  # no negative zero
 
 
 def leave_one_out_advantages(rewards: Sequence[float]) -> list[float]:

@@ -12,8 +12,8 @@ from ..graph.credit_run import KIND, credit_run_rows
 from ..graph.errors import CreditError
 from ..graph.store import Store, logged
 from . import library
-from .credit import CREDIT_METHODS, Credits, RolloutCredit, StepCredit
-from .depgpo import CommandCredit
+from .credit import CREDIT_METHODS
+from .results import CommandCredit, Credits, RolloutCredit, StepCredit
 
 
 def save_credits(store: Store, credits: Credits) -> str:  # noqa: A002 (what they are)

@@ -18,11 +18,18 @@ from typing import Any, Literal
 
 from ..graph.store import Store
 from . import library
+from .batch import Batch
+from .grpo import GrpoOptions, group_relative
+from .results import CommandCredit, RolloutCredit, StepCredit
+from .step_weights import DELTA_MIN, step_weights
 
 Variant = Literal["full", "binary", "no_filter", "no_read", "direct_only"]
 WholeFile = Literal["removal", "literal", "supersede"]
 
+NO_VERIFIER = "no verifier record"
 QUERIES = (
+    "rollouts",
+    "steps",
     "command_kinds",
     "direct_records",
     "matched_resources",
@@ -30,6 +37,20 @@ QUERIES = (
     "consumed_records",
     "read_distances",
 )
+
+
+@dataclass(frozen=True)
+class DepgpoOptions(GrpoOptions):
+    """Parameters of `depgpo`: those of the advantage that it redistributes, and its own."""
+
+    beta: float = 0.5
+    """Decay of read credit for each edge of distance, in (0, 1]."""
+    whole_file: WholeFile = "removal"
+    """Reading of WHOLE_FILE (D1): `removal`, `literal` or `supersede`."""
+    variant: Variant = "full"
+    """`full`, or an ablation of Table 2: `binary`, `no_filter`, `no_read`, `direct_only`."""
+    delta_min: float = DELTA_MIN
+    """Step credits that differ by no more in total fall back to unit factors."""
 
 
 @dataclass
@@ -56,24 +77,6 @@ class CommandFacts:
     """Fragment to its records and qualifying consumers."""
     distances: dict[int, int] = field(default_factory=dict[int, int])
     """d_G: the writes that it supports, with the shortest distance."""
-
-
-@dataclass
-class CommandCredit:
-    """The credit of one traced command."""
-
-    step: int
-    command: int
-    position: int
-    kind: str
-    credit: float
-    records: int
-    direct: int
-    """Line records that reach E directly: |D_c|."""
-    indirect: int
-    """Line records that reach E through a consumer: |I_c|; some may be direct as well."""
-    reaches: bool
-    """Of a write: it is in S_E; of a read: it supports a write that is."""
 
 
 def command_facts(
@@ -180,3 +183,38 @@ def _write_credit(facts: CommandFacts, reaching: set[int], variant: Variant) -> 
         indirect=sum(indirect.values()),
         reaches=facts.position in reaching,
     )
+
+
+def depgpo(batch: Batch, options: DepgpoOptions) -> list[RolloutCredit]:
+    """Redistribute the group-relative advantage over the steps by their credit (A.5)."""
+    advantages = group_relative(batch, options)
+    facts = command_facts(batch.store, batch.groups, options.whole_file)
+    credited: list[RolloutCredit] = []
+    for row in batch.rollouts:
+        rollout, tokens = row["rollout"], batch.loss_tokens[row["rollout"]]
+        commands: list[CommandCredit] = []
+        if row["verified"]:
+            commands = command_credits(
+                facts.get(rollout, {}), beta=options.beta, variant=options.variant
+            )
+        of_step: defaultdict[int, list[float]] = defaultdict(list)
+        for command in commands:
+            of_step[command.step].append(command.credit)
+        of_steps = [fsum(of_step[step]) if step in of_step else None for step in range(len(tokens))]
+        weights = step_weights(of_steps, tokens, delta_min=options.delta_min)
+        fallback = weights.fallback if row["verified"] or not tokens else NO_VERIFIER
+        advantage = advantages[rollout]
+        steps = [
+            StepCredit(step, credit, factor, weight, _product(weight, advantage))
+            for step, (credit, factor, weight) in enumerate(
+                zip(of_steps, weights.factors, weights.weights, strict=True)
+            )
+        ]
+        credited.append(
+            RolloutCredit(rollout, row["group"], "depgpo", advantage, fallback, commands, steps)
+        )
+    return credited
+
+
+def _product(weight: float, advantage: float | None) -> float | None:
+    return None if advantage is None else weight * advantage + 0.0  # no negative zero

@@ -12,9 +12,16 @@ import pandas as pd
 from ..graph.errors import CreditError
 from ..graph.store import Store
 from . import library
-from .credit import DepgpoOptions, bind_options
+from .credit import bind_options
 from .dependency_graph import dependency_graph
-from .depgpo import CommandCredit, CommandFacts, command_credits, command_facts, writes_reaching_e
+from .depgpo import (
+    CommandFacts,
+    DepgpoOptions,
+    command_credits,
+    command_facts,
+    writes_reaching_e,
+)
+from .results import CommandCredit
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from ..graph.store import Store
 from . import library
-from .credit import Credits, RolloutCredit
+from .results import Credits, RolloutCredit
 
 TEXT_WIDTH = 60
 

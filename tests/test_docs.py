@@ -12,7 +12,7 @@ from rollgraph.cli import app
 from rollgraph.graph import EDGES, NODES, records
 from rollgraph.ingest import ingest
 from rollgraph.queries import CREDIT_METHODS, credit, load, names, step_weights
-from rollgraph.queries.credit import NO_VERIFIER
+from rollgraph.queries.depgpo import NO_VERIFIER
 
 from .ingest.recorder.programs import PROGRAMS, table
 

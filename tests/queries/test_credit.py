@@ -147,7 +147,8 @@ def test_an_unscored_rollout_has_no_advantage_and_takes_no_part_in_its_group(sto
         found = {result.rollout: result for result in credit(store, method)}
         assert found["c"].advantage is None
         assert [step.advantage for step in found["c"].steps] == [None, None]
-        assert found["a"].advantage == -found["b"].advantage > 0
+        if method != "hgpo":  # which has no part of the rollout
+            assert found["a"].advantage == -found["b"].advantage > 0
 
 
 def test_rollouts_of_different_tasks_are_never_compared(store):
