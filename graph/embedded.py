@@ -344,7 +344,8 @@ def _locked(folder: Path) -> filelock.BaseFileLock:
 
 
 def _ids(result: object) -> list[str]:
-    return cast("ladybug.QueryResult", result).get_as_arrow().column("id").to_pylist()
+    table = cast("ladybug.QueryResult", result).get_as_arrow()
+    return [row["id"] for row in table.to_pylist()]
 
 
 def _integers_for_decimals(table: pa.Table) -> pa.Table:

@@ -94,9 +94,12 @@ _REPLACED = (
     "MATCH (r:Rollout)-[:VERIFIED_BY]->(n:Command)",
     "MATCH (r:Rollout)-[:HAS_STEP]->(n:Step)",
 )
-DELETE_ROLLOUTS: tuple[str, ...] = (
+_TRANSITIONS = (
     "MATCH (r:Rollout)-[:HAS_STEP]->(s:Step)-[:`FROM`]->(a:State) WHERE r.id IN $rollouts "
-    "WITH DISTINCT s.id AS step, a MATCH (a)-[e:LEADS_TO]->(:State) WHERE e.step = step DELETE e",
+    "WITH DISTINCT s.id AS step, a MATCH (a)-[e:LEADS_TO]->(:State) WHERE e.step = step DELETE e"
+)
+DELETE_ROLLOUTS: tuple[str, ...] = (
+    _TRANSITIONS,
     *(f"{path} WHERE r.id IN $rollouts WITH DISTINCT n DETACH DELETE n" for path in _REPLACED),
     "MATCH (r:Rollout) WHERE r.id IN $rollouts DETACH DELETE r",
 )

@@ -72,18 +72,18 @@ def webshop(rollout: Rollout, prune: bool) -> Sequence[str | None]:  # noqa: ARG
     for index, observation in enumerate(observations(rollout)):
         action = (steps[index - 1].action or "").strip() if index else ""
         if match := _SEARCH.fullmatch(action):
-            query, product, options, is_opened = text(match[1]), "", set(), False
+            query, product, options, is_opened = text(match[1]), "", set[str](), False
         elif match := _CLICK.fullmatch(action):
             target = text(match[1])
             if target == "back to search":
-                query, product, options, is_opened = "", "", set(), False
+                query, product, options, is_opened = "", "", set[str](), False
             elif _PRODUCT.fullmatch(target):
-                product, options, is_opened = target, set(), False
+                product, options, is_opened = target, set[str](), False
             elif target in _OPENED:
                 is_opened = True
             elif target == "< prev":
                 if not is_opened:
-                    product, options = "", set()
+                    product, options = "", set[str]()
                 is_opened = False
             elif product and target not in ("buy now", "next >"):
                 options.add(target)

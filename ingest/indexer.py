@@ -45,7 +45,7 @@ class Provenance:
     """Import path of the extraction of typed values."""
     rewards_are_binary: bool
     """Every reward of the source is 0 or 1, so that a reward tells success."""
-    states: States = States()
+    states: States = field(default_factory=States)
 
     def header(self) -> dict[str, Any]:
         """As the log keeps it."""

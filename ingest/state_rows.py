@@ -35,7 +35,7 @@ def states_in(
     }
     if not ids:
         return set()
-    return set(store.query(_KNOWN, {"ids": sorted(ids)}).column("id").to_pylist())
+    return {row["id"] for row in store.query(_KNOWN, {"ids": sorted(ids)}).to_pylist()}
 
 
 class StateRows:

@@ -20,8 +20,8 @@ Weighting = Literal["rollout", "step", "trajectory"]
 """How often a rollout counts in its group's statistics: once, or once for each of its steps
 (verl-agent's default, decision X5). `trajectory` is the papers' word for `rollout`."""
 Compat = Literal["none", "verl-agent"]
-"""`verl-agent`: the released codes' quirks: `weighting="step"`, and a group of one has its raw value
-as its advantage (decisions X4, X5)."""
+"""`verl-agent`: the released codes' quirks: `weighting="step"`, and a group of one has its raw
+value as its advantage (decisions X4, X5)."""
 
 NO_STEP_REWARDS = "some steps have no reward: the outcome reward is taken at the end"
 
@@ -94,7 +94,7 @@ class Batch:
         found: dict[str, list[Any]] = {row["rollout"]: [] for row in self.rollouts}
         rollouts = self._steps.column("rollout").to_pylist()
         for rollout, value in zip(rollouts, self._steps.column(column).to_pylist(), strict=True):
-            found[rollout].append(value)
+            found[str(rollout)].append(value)
         return found
 
     def length(self, rollout: str) -> int:
@@ -104,7 +104,7 @@ class Batch:
     def rewards(self) -> tuple[dict[str, list[float | None]], dict[str, str]]:
         """Return the rewards of each rollout's steps, and notes where they are not as recorded.
 
-        Where no step has one, the outcome reward is the last step's; all None: there is none either.
+        Where no step has one, the outcome reward is the last step's; all None: it has none either.
         """
         found: dict[str, list[float | None]] = {}
         notes: dict[str, str] = {}

@@ -1,10 +1,10 @@
 """G2PO: each step by the value of the state that it leads to, and by what it gains.
 
-Group-Graph Policy Optimization (2606.22995). A state is worth the mean, over all visits of the group,
-of the rollout's reward discounted by the steps that were left, the visit's own included; an end is
-worth its rollout's reward. A step's part is the value of the next state among the steps from the
-same state (an action that was not accepted is worth a little less), and the gain in value among all
-steps of the group.
+Group-Graph Policy Optimization (2606.22995). A state is worth the mean, over all visits of the
+group, of the rollout's reward discounted by the steps that were left, the visit's own included; an
+end is worth its rollout's reward. A step's part is the value of the next state among the steps from
+the same state (an action that was not accepted is worth a little less), and the gain in value among
+all steps of the group.
 """
 
 from collections import defaultdict

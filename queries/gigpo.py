@@ -1,8 +1,8 @@
 """GiGPO: the rollout against its siblings, and each step against those from the same anchor state.
 
-Group-in-Group Policy Optimization (2505.10978). A step's return is what the environment rewards from
-it on, discounted; where steps have no rewards, the outcome reward is the last step's. Anchor states
-are the states of the group's graph.
+Group-in-Group Policy Optimization (2505.10978). A step's return is what the environment rewards
+from it on, discounted; where steps have no rewards, the outcome reward is the last step's. Anchor
+states are the states of the group's graph.
 """
 
 from dataclasses import dataclass

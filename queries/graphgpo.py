@@ -1,9 +1,9 @@
 """GraphGPO: each step by how near to success it leads, against those from the same state.
 
-GraphGPO (2605.26684), the baseline of MCGPO (2610.13755, B.1). The last step of a successful rollout
-leads to a success sink; d is a state's distance to the sink, and one more than the largest where
-there is no way (decision G3). A step to s' returns r omega^d(s') in the released code's convention,
-r omega^(d(s') + 1) in the paper's Eq. 4 (decision G1).
+GraphGPO (2605.26684), the baseline of MCGPO (2610.13755, B.1). The last step of a successful
+rollout leads to a success sink; d is a state's distance to the sink, and one more than the largest
+where there is no way (decision G3). A step to s' returns r omega^d(s') in the released code's
+convention, r omega^(d(s') + 1) in the paper's Eq. 4 (decision G1).
 """
 
 from collections import defaultdict
@@ -40,7 +40,7 @@ class GraphgpoOptions:
     eps: float = 1e-6
     """Added to the deviation."""
     weighting: Weighting = "step"
-    """How often a rollout counts in its group's statistics: for each `step`, or once (`rollout`)."""
+    """How often a rollout counts in its group's statistics: for each `step`, or once."""
     beta_graph: float = 1.0
     """Weight of the step's part."""
     beta_episode: float = 1.0

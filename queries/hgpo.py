@@ -1,9 +1,9 @@
 """HGPO: each step against those with the same recent history, at several depths.
 
 Hierarchy-of-Groups Policy Optimization (2602.22817). At depth k, steps are compared that start from
-the same state and came there through the same k states before it; the advantage is the mean over the
-depths at which there is anybody to compare with, weighted by (k + 1)^alpha. There is no part of the
-rollout.
+the same state and came there through the same k states before it; the advantage is the mean over
+the depths at which there is anybody to compare with, weighted by (k + 1)^alpha. There is no part of
+the rollout.
 """
 
 from collections.abc import Sequence

@@ -1,14 +1,14 @@
 """RewardFlow: reward flows back from success over the state graph (2603.18859).
 
-A state d steps from the nearest success is worth R = scale gamma^d, one that leads to none 0; a step
-is worth what it gains, R(s') - R(s). Its advantage is that gain among those of all steps that start
-from the same state of the graph, plus the rollout's outcome among its siblings', weighted. The
-distances are Cypher's (`reward_flow`); gamma^d and what follows is arithmetic.
+A state d steps from the nearest success is worth R = scale gamma^d, one that leads to none 0; a
+step is worth what it gains, R(s') - R(s). Its advantage is that gain among those of all steps that
+start from the same state of the graph, plus the rollout's outcome among its siblings', weighted.
+The distances are Cypher's (`reward_flow`); gamma^d and what follows is arithmetic.
 
 `propagation` chooses the ablations of Tables 10 and 13, which the paper does not define (decision
-F6): `mean`: d is the mean distance over the success states that the state leads to; `pagerank`: R is
-the personalized PageRank of the reversed graph, restarted in the success states, over its largest
-value.
+F6): `mean`: d is the mean distance over the success states that the state leads to; `pagerank`: R
+is the personalized PageRank of the reversed graph, restarted in the success states, over its
+largest value.
 """
 
 from collections import defaultdict
@@ -93,7 +93,7 @@ def values(graphs: StateGraphs, options: RewardFlowOptions) -> dict[Node, float]
     """Return R of every state that leads to success, of all graphs; that of the others is 0."""
     if options.propagation == "pagerank":
         return _pagerank(graphs, options)
-    worth = {node: options.scale for node in graphs.successes()}
+    worth = dict.fromkeys(graphs.successes(), options.scale)
     for graph, row in graphs.measured("reward_flow"):
         node = (*graph, row["state"])
         distance: float = row["distance"]

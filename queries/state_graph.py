@@ -1,8 +1,8 @@
-"""The state graphs of a batch: the states that each rollout passed, and how far they are from success.
+"""The state graphs of a batch: the states that each rollout passed, and how far from success.
 
-A graph is that of one group, or of all the groups of one task that the store holds (`scope`). States
-belong to a task, so no graph joins two tasks (decision F12), and "everything" would be the same as
-`task`.
+A graph is that of one group, or of all the groups of one task that the store holds (`scope`).
+States belong to a task, so no graph joins two tasks (decision F12), and "everything" would be the
+same as `task`.
 """
 
 from collections import defaultdict
@@ -71,8 +71,8 @@ class StateGraphs:
 
         `base` is the rollouts' part, None: unscored; `credits` are the steps' credits before any
         comparison, `parts` their part of the advantage, both one a step; `weights` are those of the
-        two parts. `needs_success`: the method asks which rollouts succeeded. `notes` say what else a
-        rollout lacked.
+        two parts. `needs_success`: the method asks which rollouts succeeded. `notes` say what else
+        a rollout lacked.
         """
         found: list[RolloutCredit] = []
         for row in self._batch.rollouts:
@@ -139,10 +139,10 @@ class StateGraphs:
             tasks_of[row["group"]].add(row["task"])
         parts: list[tuple[list[str], dict[str, str]]] = []
         for group, tasks in tasks_of.items():
-            free = (part for part in parts if part[1].keys().isdisjoint(tasks))
-            groups, group_of = next(free, ([], {}))
-            if not groups:
-                parts.append((groups, group_of))
+            free = [part for part in parts if part[1].keys().isdisjoint(tasks)]
+            if not free:
+                parts.append(([], {}))
+            groups, group_of = free[0] if free else parts[-1]
             groups.append(group)
             group_of.update(dict.fromkeys(tasks, group))
         yield from parts

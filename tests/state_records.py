@@ -2,8 +2,11 @@
 
 
 def state_record(rollout: dict, task: str = "t", group: str = "g") -> dict:
-    """A record of a rollout: `id`, T + 1 `states`, and what there is of `actions`, `success`,
-    `outcome`, `rewards` and `invalid` (how many actions were not accepted)."""
+    """Make a record of a rollout with `id` and T + 1 `states`.
+
+    And with what there is of `actions`, `success`, `outcome`, `rewards` and `invalid` (how many
+    actions were not accepted).
+    """
     states = rollout["states"]
     length = len(rollout.get("rewards", states[:-1]))
     steps = [{"state": {"key": key}} for key in states[:length]]

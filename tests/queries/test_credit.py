@@ -209,14 +209,14 @@ def test_rloo_names_the_group_that_it_cannot_answer_for(store):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"method": "ppo"}, "no method is called ppo; there are: depgpo, grpo, rloo"),
+        ({"method": "ppo"}, "no method is called ppo; there are: depgpo, rewardflow, graphgpo, "),
         ({"gamma": 1}, "depgpo: unknown parameter gamma; it takes: mode, ddof, eps, beta"),
         ({"method": "rloo", "beta": 1}, "rloo: unknown parameter beta; it takes: none"),
         ({"beta": 0}, r"beta: expected a number in \(0, 1\], found 0"),
         ({"beta": "half"}, "beta: expected a number in"),
         ({"beta": True}, "beta: expected a number in"),
         ({"ddof": 2}, "ddof: expected one of 0, 1, found 2"),
-        ({"eps": float("inf")}, "eps: expected a finite number above 0"),
+        ({"eps": float("inf")}, "eps: expected a finite number of at least 0"),
         ({"delta_min": float("inf")}, "delta_min: expected a finite number of at least 0"),
         ({"variant": "best"}, "variant: expected one of full, binary, no_filter, no_read"),
         ({"groups": ["nobody"]}, "no rollout is in group nobody"),

@@ -12,6 +12,8 @@ from rollgraph.queries import ask, credit, load, names, save_credits
 from rollgraph.queries.ask import WITH_ARITHMETIC
 from rollgraph.queries.credit import CREDIT_METHODS
 
+from ..state_records import state_record
+
 by_name = pytest.mark.parametrize("name", names())
 
 
@@ -39,9 +41,10 @@ def test_labels_and_types_come_from_the_schema(name):
 @by_name
 def test_a_query_gives_the_columns_of_its_header_in_order(store, name):
     ingest(store, DEMO_FILE)
+    ingest(store, [state_record({"id": "a", "states": ["x", "y", "x", "z"], "success": True})])
     run = save_credits(store, credit(store))
-    given = {"run": run, "command": "build-report/mends-the-script/0/0"}
-    needed = {key: value for key, value in given.items() if key in load(name).parameters}
+    given = {"run": run, "command": "build-report/mends-the-script/0/0", "groups": ["g"]}
+    needed = {p: given[p] for p, value in load(name).parameters.items() if value.is_required}
     table = ask(store, name, **needed)
     assert list(table.columns) == list(load(name).columns)
     assert not table.empty
@@ -70,7 +73,11 @@ def test_no_named_query_multiplies_tables_out(store):
         pytest.skip("plans of the embedded engine")
     for name in names():
         query = load(name)
-        given = {p: "x" for p, value in query.parameters.items() if value.is_required}
+        given = {
+            p: ["x"] if value.type == "list of strings" else "x"
+            for p, value in query.parameters.items()
+            if value.is_required
+        }
         plan = store.query(f"EXPLAIN {query.text('embedded', [])}", query.bind(given))
         assert "CROSS_PRODUCT" not in json.dumps(plan.to_pylist()), name
 

@@ -42,7 +42,7 @@ def advantages(credited):
 
 
 def renamed(options):
-    """The cases' options by the project's names."""
+    """Give the cases' options the project's names."""
     return {"weighting" if k == "traj_weighting" else k: v for k, v in options.items()}
 
 
