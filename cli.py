@@ -19,7 +19,16 @@ from .graph import EDGES, NODES, RollgraphError, Store, open_store
 from .graph.errors import CreditError, IngestError, QueryError, RecorderError
 from .graph.records import RECORD
 from .graph.schema import Property, embedded_ddl, neo4j_ddl
-from .ingest import Report, catch_up, export, ingest, open_for_reading, rebuild
+from .ingest import (
+    STATE_READERS,
+    Report,
+    States,
+    catch_up,
+    export,
+    ingest,
+    open_for_reading,
+    rebuild,
+)  # fmt: skip
 from .ingest.demo import DEMO_EXPLAINED, DEMO_FILE, record_demo
 from .ingest.recorder import (
     Recorder,
@@ -130,10 +139,20 @@ def ingest_files(
     inferred: Annotated[
         str, typer.Option(help="Accesses inferred from commands' texts: keep, add or drop.")
     ] = "keep",
+    states: Annotated[
+        str, typer.Option(help=f"How states are read: {', '.join(STATE_READERS)}, or module.name.")
+    ] = "text",
+    keep_noise: Annotated[
+        bool, typer.Option("--keep-noise", help="Looking around makes states of its own.")
+    ] = False,
+    similarity: Annotated[
+        float | None, typer.Option(help="States this similar (0 to 1) are one within a group.")
+    ] = None,
 ) -> None:
     """Bring rollout files into the store. Status 1: some lines were refused; 2: a whole file."""
     if inferred not in ("keep", "add", "drop"):
         raise IngestError(f"--inferred: expected keep, add or drop, found {inferred}")
+    kinds = States.named(states, prune=not keep_noise, similarity=similarity)
     status = 0
     with open_store(store, log=log) as opened:
         _notify(opened)
@@ -142,7 +161,7 @@ def ingest_files(
                 with _progress(file) as update:
                     report = ingest(
                         opened, file, work_roots=work_root or (), strict=strict, rejects=rejects,
-                        inferred=inferred, progress=update,
+                        inferred=inferred, states=kinds, progress=update,
                     )  # fmt: skip
             except IngestError as error:
                 _complain(error)
@@ -248,15 +267,16 @@ def credit_rollouts(
 
 @app.command("explain")
 def explain_command(
-    command: Annotated[str, typer.Argument(help="ROLLOUT/STEP/COMMAND, such as r1/2/0.")],
+    name: Annotated[str, typer.Argument(help="ROLLOUT/STEP/COMMAND, such as r1/2/0, or r1/2.")],
+    method: Annotated[str, typer.Option(help="A credit method.")] = "depgpo",
     parameters: SetOption = None,
     as_json: JsonOption = False,
     store: StoreOption = DEFAULT_STORE,
     log: LogOption = None,
 ) -> None:
-    """Show the paths and the evidence that make a command's credit."""
+    """Show the paths and the evidence that make a command's or a step's credit."""
     with _reader(store, log) as opened:
-        _print_frame(explain(opened, command, **_settings(parameters)), as_json=as_json)
+        _print_frame(explain(opened, name, method, **_settings(parameters)), as_json=as_json)
 
 
 @app.command("query")

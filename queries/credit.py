@@ -28,20 +28,19 @@ def credit(
     `parameters` are the method's options by name. Raises CreditError for an unknown method, group
     or parameter, or a value that it cannot take.
     """
-    if method not in CREDIT_METHODS:
-        raise CreditError(f"no method is called {method}; there are: {', '.join(CREDIT_METHODS)}")
-    chosen = CREDIT_METHODS[method]
     options = bind_options(method, parameters)
     if isinstance(groups, str):
         raise CreditError(f'groups: expected a list of groups, such as ["{groups}"], found a text')
     wanted = list(groups or ())
     batch = Batch(store, wanted)
-    credited = chosen.run(batch, options)
+    credited = CREDIT_METHODS[method].run(batch, options)
     return Credits(method, asdict(options), wanted, credited)
 
 
 def bind_options(method: str, given: dict[str, Any]) -> Any:
     """Make a method's options from parameters by name. Raises CreditError."""
+    if method not in CREDIT_METHODS:
+        raise CreditError(f"no method is called {method}; there are: {', '.join(CREDIT_METHODS)}")
     options = CREDIT_METHODS[method].options
     hints = get_type_hints(options)
     if unknown := sorted(set(given) - set(hints)):

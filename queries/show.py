@@ -35,16 +35,23 @@ def credit_tables(store: Store, credits: Credits) -> Iterator[Table]:  # noqa: A
     texts: defaultdict[str, dict[tuple[int, int], str]] = defaultdict(dict)
     for row in library.run(store, "commands", groups=groups).to_pylist():
         texts[row["rollout"]][row["step"], row["command"]] = row["text"]
+    actions: defaultdict[str, dict[int, str]] = defaultdict(dict)
+    for row in library.run(store, "transitions", groups=groups).to_pylist():
+        actions[row["rollout"]][row["step"]] = row["action"] or "no command"
     rewards = {
         row["rollout"]: row["reward"]
         for row in library.run(store, "rollouts", groups=groups).to_pylist()
     }
     for rollout in credits:
-        yield _rollout_table(rollout, rewards[rollout.rollout], texts[rollout.rollout])
+        name = rollout.rollout
+        yield _rollout_table(rollout, rewards[name], texts[name], actions[name])
 
 
 def _rollout_table(
-    rollout: RolloutCredit, reward: float | None, texts: dict[tuple[int, int], str]
+    rollout: RolloutCredit,
+    reward: float | None,
+    texts: dict[tuple[int, int], str],
+    actions: dict[int, str],
 ) -> Table:
     title = f"[bold]{escape(rollout.rollout)}[/]  reward {_cell(reward)}"
     title += f"  advantage {_cell(rollout.advantage)}"
@@ -73,7 +80,9 @@ def _rollout_table(
             )
             worth = ["", ""]
         if not of_step.get(step.step):
-            table.add_row(str(step.step), "[dim]no command[/]", "", "", *worth)
+            text = actions[step.step].replace("\n", "⏎")
+            credit = "" if step.credit is None else _credit(step.credit)
+            table.add_row(str(step.step), f"[dim]{escape(text)}[/]", "", credit, *worth)
     return table
 
 
