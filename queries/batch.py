@@ -23,7 +23,7 @@ Compat = Literal["none", "verl-agent"]
 """`verl-agent`: the released codes' quirks: `weighting="step"`, and a group of one has its raw
 value as its advantage (decisions X4, X5)."""
 
-NO_STEP_REWARDS = "some steps have no reward: the outcome reward is taken at the end"
+SOME_STEP_REWARDS = "some steps have no reward: the outcome reward is taken at the end"
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Batch:
             if known < len(given) and row["reward"] is not None:
                 found[rollout] = [*[0.0] * (len(given) - 1), row["reward"]]
                 if known:
-                    notes[rollout] = NO_STEP_REWARDS
+                    notes[rollout] = SOME_STEP_REWARDS
             else:
                 found[rollout] = given if known == len(given) else [None] * len(given)
         return found, notes

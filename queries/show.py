@@ -37,7 +37,7 @@ def credit_tables(store: Store, credits: Credits) -> Iterator[Table]:  # noqa: A
         texts[row["rollout"]][row["step"], row["command"]] = row["text"]
     actions: defaultdict[str, dict[int, str]] = defaultdict(dict)
     for row in library.run(store, "transitions", groups=groups).to_pylist():
-        actions[row["rollout"]][row["step"]] = row["action"] or "no command"
+        actions[row["rollout"]][row["step"]] = row["action"] or "-"
     rewards = {
         row["rollout"]: row["reward"]
         for row in library.run(store, "rollouts", groups=groups).to_pylist()
@@ -59,7 +59,8 @@ def _rollout_table(
         title += f"  [yellow]fallback: {escape(rollout.fallback)}[/]"
     table = Table(title=title, title_justify="left", title_style="none", header_style="bold")
     table.add_column("step", justify="right")
-    table.add_column("command", overflow="ellipsis", max_width=TEXT_WIDTH, no_wrap=True)
+    what = "command" if texts else "action"
+    table.add_column(what, overflow="ellipsis", max_width=TEXT_WIDTH, no_wrap=True)
     for name in ("kind", "credit", "weight", "advantage"):
         table.add_column(name, justify="left" if name == "kind" else "right")
     kinds = {(part.step, part.command): part for part in rollout.commands}

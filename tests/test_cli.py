@@ -140,6 +140,33 @@ def test_explain_shows_the_evidence(demo_store):
     assert "1/0 → 3/0" in demo_store("explain", "fix-config/reads-then-edits/1/0")[1]
 
 
+def test_states_are_read_as_asked_credited_and_explained(rollgraph, tmp_path):
+    seen = ["a room", "a desk", "You are facing the desk.", "done"]
+    steps = [
+        {"observation": text, "action": action}
+        for text, action in zip(seen, ["go to desk", "look", "take it"], strict=False)
+    ]
+    record = {
+        "type": "rollout", "id": "r", "task": "t", "steps": steps, "success": True, "reward": 1,
+        "final_state": {"observation": "done"},
+    }  # fmt: skip
+    file = tmp_path / "a.jsonl"
+    file.write_text(json.dumps(record))
+    values = {}
+    for option in ([], ["--keep-noise"]):
+        rollgraph("ingest", file, "--states", "alfworld", *option)
+        (found,) = objects(rollgraph("credit", "--method", "rewardflow", "--json")[1])
+        values[bool(option)] = [step["credit"] for step in found["steps"]]
+    assert values[False] == pytest.approx([0.09, 0, 0.1]), "looking is no way to go"
+    assert values[True] == pytest.approx([0.081, 0.09, 0.1])
+    assert "take it" in rollgraph("credit", "--method", "rewardflow")[1]
+    _, printed, _ = rollgraph("explain", "r/0", "--method", "rewardflow", "--json")
+    assert objects(printed)[0]["path"] == "r/0 → r/1 → r/2 → success"
+    status, _, complaint = rollgraph("ingest", file, "--states", "alfword")
+    assert status == 2
+    assert "expected one of text, raw, alfworld" in complaint
+
+
 def test_queries_are_answered_in_every_format(demo_store, tmp_path):
     arguments = ("query", "rollouts", "-p", 'groups=["fix-config"]')
     rows = objects(demo_store(*arguments, "--json")[1])

@@ -12,7 +12,9 @@ from rollgraph.cli import app
 from rollgraph.graph import EDGES, NODES, records
 from rollgraph.ingest import ingest
 from rollgraph.queries import CREDIT_METHODS, credit, load, names, step_weights
+from rollgraph.queries.batch import SOME_STEP_REWARDS
 from rollgraph.queries.depgpo import NO_VERIFIER
+from rollgraph.queries.state_graph import NO_STATES, UNKNOWN_STATES, UNKNOWN_SUCCESS
 
 from .ingest.recorder.programs import PROGRAMS, table
 
@@ -73,7 +75,9 @@ def test_the_credit_page_names_every_method_parameter_and_fallback():
             (row,) = re.findall(rf"\| [^|]*`{name}`[^|]*\| `{option.name}` \| `(.*?)` \|", text)
             assert row == str(option.default)
     reasons = [value for name, value in vars(step_weights).items() if name.isupper()]
-    for reason in [NO_VERIFIER, *(reason for reason in reasons if isinstance(reason, str))]:
+    reasons = [reason for reason in reasons if isinstance(reason, str)]
+    reasons += [NO_STATES, UNKNOWN_STATES, UNKNOWN_SUCCESS, SOME_STEP_REWARDS]
+    for reason in [NO_VERIFIER, *reasons]:
         assert f"| `{reason}` |" in text
 
 
