@@ -43,7 +43,12 @@ def test_a_query_gives_the_columns_of_its_header_in_order(store, name):
     ingest(store, DEMO_FILE)
     ingest(store, [state_record({"id": "a", "states": ["x", "y", "x", "z"], "success": True})])
     run = save_credits(store, credit(store))
-    given = {"run": run, "command": "build-report/mends-the-script/0/0", "groups": ["g"]}
+    given = {
+        "run": run,
+        "command": "build-report/mends-the-script/0/0",
+        "step": "a/0",
+        "groups": ["g"],
+    }
     needed = {p: given[p] for p, value in load(name).parameters.items() if value.is_required}
     table = ask(store, name, **needed)
     assert list(table.columns) == list(load(name).columns)
