@@ -28,7 +28,7 @@ class GigpoOptions:
     """0: population deviation; 1: sample deviation."""
     eps: float = 1e-6
     """Added to the deviation."""
-    weighting: Weighting = "rollout"
+    episode_weighting: Weighting = "rollout"
     """How often a rollout counts in its group's statistics: once, or for each `step`."""
     compat: Compat = "none"
     """`verl-agent`: with the quirks of the released codes."""
@@ -38,7 +38,9 @@ def gigpo(batch: Batch, options: GigpoOptions) -> list[RolloutCredit]:
     """Compare each step's return with those from the same state, beside the rollout's part."""
     graphs = StateGraphs(batch, "group")
     normalize = Normalization(options.mode, options.ddof, options.eps)
-    base = batch.weighted_advantages(normalize, batch.totals(), options.weighting, options.compat)
+    base = batch.weighted_advantages(
+        normalize, batch.totals(), options.episode_weighting, options.compat
+    )
     rewards, notes = batch.rewards()
     returns = {rollout: discounted(given, options.gamma) for rollout, given in rewards.items()}
     parts = normalize.by_group(graphs.sources(), returns)

@@ -47,7 +47,7 @@ class RewardFlowOptions:
     """Weight of the step's part (Table 6)."""
     alpha_traj: float = 1.0
     """Weight of the rollout's part."""
-    weighting: Weighting = "rollout"
+    traj_weighting: Weighting = "rollout"
     """How often a rollout counts in its group's statistics: once, or for each `step`."""
     propagation: Literal["min", "mean", "pagerank"] = "min"
     """`min` distance, or an ablation: `mean` distance, `pagerank`."""
@@ -70,7 +70,9 @@ def rewardflow(batch: Batch, options: RewardFlowOptions) -> list[RolloutCredit]:
         else row["reward"]
         for row in batch.rollouts
     }
-    of_rollout = batch.weighted_advantages(normalize, outcomes, options.weighting, options.compat)
+    of_rollout = batch.weighted_advantages(
+        normalize, outcomes, options.traj_weighting, options.compat
+    )
     gains = {
         rollout: [
             None if a is None or b is None else worth.get(b, 0.0) - worth.get(a, 0.0)

@@ -41,14 +41,9 @@ def advantages(credited):
     return {c.rollout: [s.advantage for s in c.steps] for c in credited}
 
 
-def renamed(options):
-    """Give the cases' options the project's names."""
-    return {"weighting" if k == "traj_weighting" else k: v for k, v in options.items()}
-
-
 @by_id(REWARDFLOW)
 def test_rewardflow_gives_the_expected_values_and_advantages(store, case):
-    rollouts, options = case["input"]["rollouts"], renamed(case["input"]["options"])
+    rollouts, options = case["input"]["rollouts"], case["input"]["options"]
     ingest(store, [state_record(rollout) for rollout in rollouts])
     credited = credit(store, "rewardflow", **options)
     only_steps = credit(store, "rewardflow", **options, alpha_traj=0.0)
