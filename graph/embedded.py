@@ -32,11 +32,11 @@ from .log import RolloutLog
 from .rows import Rows
 from .schema import SCHEMA_VERSION, embedded_ddl
 from .store import (
-    DELETE_ROLLOUTS,
     DELETE_UNUSED_STATES,
     STATES_OF_ROLLOUTS,
     check_parameters,
     check_version,
+    removals,
     task_update,
 )
 
@@ -257,8 +257,8 @@ class EmbeddedStore(_Database):
                 left: list[str] = []
                 if rows.replaced:
                     left = _ids(connection.execute(STATES_OF_ROLLOUTS, {"rollouts": rows.replaced}))
-                    for statement in DELETE_ROLLOUTS:
-                        connection.execute(statement, {"rollouts": rows.replaced})
+                for statement, parameters in removals(rows):
+                    connection.execute(statement, parameters)
                 for label, table in nodes.items():
                     connection.execute(f"COPY `{label}` FROM $rows", {"rows": table})
                 for (kind, source, target), table in edges.items():

@@ -22,12 +22,12 @@ from .log import RolloutLog
 from .rows import Columns, Rows
 from .schema import NODES, SCHEMA_VERSION, neo4j_ddl
 from .store import (
-    DELETE_ROLLOUTS,
     DELETE_UNUSED_STATES,
     STATES_OF_ROLLOUTS,
     BatchTooLargeError,
     check_parameters,
     check_version,
+    removals,
     task_update,
 )
 
@@ -187,8 +187,7 @@ def _statements(rows: Rows, left: list[str]) -> Iterator[tuple[str, dict[str, An
 
     `left` are the states of the rollouts that go.
     """
-    if rows.replaced:
-        yield from ((statement, {"rollouts": rows.replaced}) for statement in DELETE_ROLLOUTS)
+    yield from removals(rows)
     for label, columns in rows.nodes.items():
         for names, part in _parts(columns):
             yield f"{_UNWIND} CREATE (:`{label}` {{{_settings(names)}}})", part

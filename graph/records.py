@@ -131,6 +131,20 @@ class Predicate(_Record):
     """Its share of the potential; 1 where it is not given."""
 
 
+def _listed(predicates: list[Predicate]) -> list[Predicate]:
+    ids = {predicate.id for predicate in predicates}
+    if len(ids) < len(predicates):
+        raise PydanticCustomError("predicates", "expected ids that differ, found one twice")
+    for predicate in predicates:
+        if unlisted := sorted(set(predicate.requires or ()) - ids):
+            raise PydanticCustomError(
+                "predicates",
+                "expected that what {id} requires is listed too, found {unlisted}",
+                {"id": predicate.id, "unlisted": unlisted[0]},
+            )
+    return predicates
+
+
 class Task(_Record):
     """One problem instance."""
 
@@ -143,7 +157,7 @@ class Task(_Record):
     """Reference answer aliases (question answering)."""
     subquestions: list[Subquestion] | None = None
     rubric: Rubric | None = None
-    predicates: list[Predicate] | None = None
+    predicates: Annotated[list[Predicate], AfterValidator(_listed)] | None = None
     metadata: JsonObject | None = None
 
 

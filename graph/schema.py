@@ -10,6 +10,7 @@ node has one key, the string `id`, stable across re-ingest:
     Resource  R/r12                 the twelfth resource that the rollout touched
     Fragment  R/f40                 its fortieth fragment
     State     T/HASH                a state of task T, by the hash of its key
+    Predicate T/HASH                a progress predicate of task T, by the hash of its id
     State     T/success             where successful rollouts of T end whose last state is not known
 
 The last part never holds a slash, so no two nodes of a label share a key, whatever a rollout's id
@@ -137,6 +138,7 @@ NODES: tuple[Node, ...] = (
             Property("action", "TEXT", "the canonical action taken"),
             Property("reward", "DOUBLE", "the environment's reward for the step"),
             Property("valid", "BOOLEAN", "the environment accepted the action"),
+            Property("annotated", "BOOLEAN", "which progress predicates it marked is known"),
             Property("loss_tokens", "INT64", "generated tokens in the loss; NULL: not known"),
             _METADATA,
         ),
@@ -147,6 +149,14 @@ NODES: tuple[Node, ...] = (
         (
             Property("task", "STRING", "the task's id"),
             Property("key", "TEXT", "equal keys are equal states; NULL: an end that is not known"),
+        ),
+    ),
+    Node(
+        "Predicate",
+        "a progress predicate of a task",
+        (
+            Property("task", "STRING", "the task's id"),
+            Property("name", "STRING", "the predicate's id in the task's record"),
         ),
     ),
     Node(
@@ -241,6 +251,16 @@ EDGES: tuple[Edge, ...] = (
         ),
     ),
     Edge("ENDED_IN", (("Rollout", "State"),), "the state after the last step"),
+    Edge(
+        "HAS_PREDICATE",
+        (("Task", "Predicate"),),
+        "the progress predicates that the task's record lists",
+        (Property("weight", "DOUBLE", "the predicate's share of the potential"),),
+    ),
+    Edge("REQUIRES", (("Predicate", "Predicate"),), "the predicate builds on the other"),
+    Edge("VERIFIED", (("Step", "Predicate"),), "the step verified the predicate"),
+    Edge("INVALIDATED", (("Step", "Predicate"),), "the step broke the predicate"),
+    Edge("REPAIRED", (("Step", "Predicate"),), "the step lifted a break of the predicate"),
     Edge("VERIFIED_BY", (("Rollout", "Command"),), "the verifier's command"),
     Edge("READ", _TOUCHES, "read the file's contents", _OF_VERIFIER),
     Edge(

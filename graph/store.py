@@ -1,7 +1,7 @@
 """What every store offers: read with Cypher, write in transactions, and a log of what came in."""
 
 import re
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
@@ -98,12 +98,16 @@ _TRANSITIONS = (
     "MATCH (r:Rollout)-[:HAS_STEP]->(s:Step)-[:`FROM`]->(a:State) WHERE r.id IN $rollouts "
     "WITH DISTINCT s.id AS step, a MATCH (a)-[e:LEADS_TO]->(:State) WHERE e.step = step DELETE e"
 )
-DELETE_ROLLOUTS: tuple[str, ...] = (
+_DELETE_ROLLOUTS: tuple[str, ...] = (
     _TRANSITIONS,
     *(f"{path} WHERE r.id IN $rollouts WITH DISTINCT n DETACH DELETE n" for path in _REPLACED),
     "MATCH (r:Rollout) WHERE r.id IN $rollouts DETACH DELETE r",
 )
-"""The statements that remove rollouts with all that is theirs alone; both engines run them."""
+_OF_TASK = "MATCH (t:Task)-[e:HAS_PREDICATE]->(p:Predicate) WHERE t.id IN $tasks"
+_FORGET_PREDICATES = (
+    f"{_OF_TASK} WITH p MATCH (p)-[e:REQUIRES]->(:Predicate) DELETE e",
+    f"{_OF_TASK} DELETE e",
+)
 STATES_OF_ROLLOUTS = (
     "MATCH (r:Rollout)-[:HAS_STEP]->(:Step)-[:`FROM`|`TO`]->(s:State) WHERE r.id IN $rollouts "
     "RETURN s.id AS id UNION "
@@ -116,6 +120,18 @@ DELETE_UNUSED_STATES = (
     "WITH s, count(e) AS uses WHERE uses = 0 DETACH DELETE s"
 )
 """Removes those of some states that no rollout visits any more."""
+
+
+def removals(rows: Rows) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Go through what is removed before rows are written: statements with their parameters.
+
+    Rollouts go with all that is theirs alone, and tasks lose the predicates that they listed.
+    """
+    if rows.replaced:
+        yield from ((statement, {"rollouts": rows.replaced}) for statement in _DELETE_ROLLOUTS)
+    if rows.tasks:
+        tasks = [task["id"] for task in rows.tasks]
+        yield from ((statement, {"tasks": tasks}) for statement in _FORGET_PREDICATES)
 
 
 def task_update(task: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -8,11 +8,12 @@ from math import inf
 from typing import Any, Self
 
 from ..graph.errors import IngestError, StoreError, UncertainWriteError
-from ..graph.records import Rollout, Task
+from ..graph.records import Predicate, Rollout, Task
 from ..graph.rows import Rows
 from ..graph.schema import SCHEMA_VERSION
 from ..graph.store import BatchTooLargeError, Store
 from .paths import PathFilter
+from .predicate_rows import PredicateRows, predicates_in
 from .rows import RolloutFacts, add_rollout, task_properties
 from .state_rows import StateRows, states_in
 from .states import States
@@ -76,6 +77,8 @@ class Plan:
     """The lines of what is new or changed."""
     new_tasks: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     changed_tasks: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    predicates: dict[str, list[Predicate]] = field(default_factory=dict[str, list[Predicate]])
+    """New or changed task to the progress predicates that it lists."""
     redefined: set[str] = field(default_factory=set[str])
     """Tasks that were known and now have other typed values in their description."""
     rollouts: list[tuple[Rollout, RolloutFacts]] = field(
@@ -129,6 +132,7 @@ class Indexer:
                 plan.redefined.add(task.id)
         else:
             return values
+        plan.predicates[task.id] = task.predicates or []
         plan.lines.append(raw)
         return values
 
@@ -207,7 +211,12 @@ class Indexer:
         is_last: bool,
     ) -> int:
         rows = Rows()
+        listed = plan.predicates if is_first else {}
+        known = predicates_in(self._store, listed, (rollout for rollout, _ in rollouts))
+        predicates = PredicateRows(rows, known)
         if is_first:
+            for task, of_task in listed.items():
+                predicates.add_task(task, of_task)
             for task in plan.new_tasks:
                 rows.add("Task", **task)
             rows.tasks += plan.changed_tasks
@@ -217,7 +226,9 @@ class Indexer:
         for rollout, facts in rollouts:
             if rollout.id in plan.replaced:
                 rows.replaced.append(rollout.id)
-            dropped += add_rollout(rows, states, rollout, facts, batch, self._keep, self._extract)
+            dropped += add_rollout(
+                rows, states, predicates, rollout, facts, batch, self._keep, self._extract
+            )
         if is_last and batch:
             rows.add("Batch", id=batch, records=len(plan.lines))
         try:

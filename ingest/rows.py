@@ -11,6 +11,7 @@ from .accesses import Accesses, of_command, of_verifier
 from .dependencies import dependencies
 from .ownership import POLICY_NAMES, Fragment, replay
 from .paths import PathFilter
+from .predicate_rows import PredicateRows
 from .state_rows import StateRows
 from .values import Extractor, TypedValue, resolved
 
@@ -45,6 +46,7 @@ def task_properties(task: Task, values: Iterable[str], digest: str) -> dict[str,
 def add_rollout(
     rows: Rows,
     states: StateRows,
+    predicates: PredicateRows,
     rollout: Rollout,
     facts: RolloutFacts,
     batch: str | None,
@@ -64,6 +66,7 @@ def add_rollout(
     graph.add_rollout(rollout, facts, batch, dropped)
     graph.add_steps(steps, accesses)
     states.add(rollout.id, rollout.task, facts.group, facts.success, facts.states)
+    predicates.add_marks(rollout)
     for position, part in enumerate(accesses):
         graph.add_accesses(graph.commands[position], part)
     if rollout.verifier and verifier:
@@ -138,6 +141,7 @@ class _RolloutRows:
                 action=step.action,
                 reward=step.reward,
                 valid=step.valid,
+                annotated=step.predicates is not None,
                 loss_tokens=step.tokens.in_loss if step.tokens else None,
                 metadata=_metadata(step.metadata, step.extras),
             )

@@ -6,17 +6,15 @@ rollouts, one for those of failed ones, and one for those whose outcome is not k
 """
 
 from collections.abc import Iterable, Sequence, Set
-from hashlib import blake2b
 
 from ..graph.rows import Rows
 from ..graph.store import Store
-
-_KNOWN = "UNWIND $ids AS id MATCH (s:State {id: id}) RETURN s.id AS id"
+from .shared_nodes import hashed_id, known_ids
 
 
 def state_id(task: str, key: str) -> str:
     """Return the id of a task's state."""
-    return f"{task}/{blake2b(key.encode(errors='surrogatepass'), digest_size=16).hexdigest()}"
+    return hashed_id(task, key)
 
 
 def end_id(task: str, success: bool | None) -> str:
@@ -33,9 +31,7 @@ def states_in(
         for task, success, keys in visits
         for key in keys
     }
-    if not ids:
-        return set()
-    return {row["id"] for row in store.query(_KNOWN, {"ids": sorted(ids)}).to_pylist()}
+    return known_ids(store, "State", ids)
 
 
 class StateRows:

@@ -90,6 +90,11 @@ class Batch:
         """Rollout to whether its actions were accepted, in order; None: not known."""
         return self._of_steps("valid")
 
+    @cached_property
+    def is_annotated(self) -> Mapping[str, list[bool]]:
+        """Rollout to whether it is known which predicates its steps marked, in order."""
+        return self._of_steps("annotated")
+
     def _of_steps(self, column: str) -> Mapping[str, list[Any]]:
         found: dict[str, list[Any]] = {row["rollout"]: [] for row in self.rollouts}
         rollouts = self._steps.column("rollout").to_pylist()

@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 
 from ..graph.errors import CreditError
 from ..graph.store import Store
-from . import depgpo, graphgpo, rewardflow, state_graph
+from . import dars, depgpo, graphgpo, rewardflow, state_graph
 from .batch import Batch
 from .g2po import G2poOptions, g2po
 from .gigpo import GigpoOptions, gigpo
@@ -34,7 +34,8 @@ def credit(
     wanted = list(groups or ())
     batch = Batch(store, wanted)
     credited = CREDIT_METHODS[method].run(batch, options)
-    return Credits(method, asdict(options), wanted, credited)
+    parameters = {name.rstrip("_"): value for name, value in asdict(options).items()}
+    return Credits(method, parameters, wanted, credited)
 
 
 def bind_options(method: str, given: dict[str, Any]) -> Any:
@@ -42,12 +43,16 @@ def bind_options(method: str, given: dict[str, Any]) -> Any:
     if method not in CREDIT_METHODS:
         raise CreditError(f"no method is called {method}; there are: {', '.join(CREDIT_METHODS)}")
     options = CREDIT_METHODS[method].options
-    hints = get_type_hints(options)
+    attributes = {name.rstrip("_"): name for name in get_type_hints(options)}
+    hints = {name.rstrip("_"): hint for name, hint in get_type_hints(options).items()}
     if unknown := sorted(set(given) - set(hints)):
         known = ", ".join(hints) or "none"
         raise CreditError(f"{method}: unknown parameter {unknown[0]}; it takes: {known}")
     return options(
-        **{name: _checked(method, name, hints[name], value) for name, value in given.items()}
+        **{
+            attributes[name]: _checked(method, name, hints[name], value)
+            for name, value in given.items()
+        }
     )
 
 
@@ -61,6 +66,8 @@ _RANGES: dict[str, _Range] = {
     "graphgpo.omega": _SHARE,
     "eps": _NOT_NEGATIVE,
     "delta_min": _NOT_NEGATIVE,
+    "lambda": _NOT_NEGATIVE,
+    "kappa": _NOT_NEGATIVE,
     "history": (lambda value: value >= 0 and value == int(value), "an integer of at least 0"),
 }
 
@@ -120,6 +127,12 @@ CREDIT_METHODS: dict[str, Method] = {
     ),
     "g2po": Method(
         "values of states, and gains in value (G2PO)", G2poOptions, g2po, state_graph.QUERIES
+    ),
+    "dars": Method(
+        "signed rewards from progress predicates and their prerequisites (DARS)",
+        dars.DarsOptions,
+        dars.dars,
+        dars.QUERIES,
     ),
     "grpo": Method(
         "the group-relative advantage on every step (GRPO, Dr. GRPO)", GrpoOptions, grpo

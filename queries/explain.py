@@ -9,15 +9,17 @@ from ..graph.errors import CreditError
 from ..graph.store import Store
 from .credit import bind_options
 from .explain_command import Reason, explain_command
+from .explain_predicates import PredicateReason, explain_predicates
 from .explain_step import STATE_METHODS, StepReason, explain_step
 
 
 def explain(store: Store, name: str, method: str = "depgpo", **parameters: Any) -> pd.DataFrame:
-    """Explain the credit of a command (`depgpo`) or of a step (the methods of state graphs).
+    """Explain the credit of a command (`depgpo`) or of a step (state graphs, `dars`).
 
     `name` is a command's id, such as `ROLLOUT/2/0`, or a step's, such as `ROLLOUT/2`; `parameters`
-    are the method's. The rows' columns are the fields of Reason, or of StepReason. Raises
-    CreditError for an unknown name, method or parameter, and where there is no credit to explain.
+    are the method's. The rows' columns are the fields of Reason, StepReason or PredicateReason.
+    Raises CreditError for an unknown name, method or parameter, and where there is no credit to
+    explain.
     """
     options = bind_options(method, parameters)
     if method == "depgpo":
@@ -26,9 +28,12 @@ def explain(store: Store, name: str, method: str = "depgpo", **parameters: Any) 
     if method in STATE_METHODS:
         table = _table(StepReason, explain_step(store, name, method, options))
         return table.astype({"distance": "Int64", "value": "Float64", "advantage": "Float64"})
+    if method == "dars":
+        table = _table(PredicateReason, explain_predicates(store, name, options))
+        return table.astype({"distance": "Int64"})
     raise CreditError(
         f"{method}: every step has its rollout's advantage, there is nothing to explain; expected "
-        f"--method depgpo, {', '.join(STATE_METHODS)}"
+        f"--method depgpo, {', '.join(STATE_METHODS)}, dars"
     )
 
 

@@ -51,10 +51,7 @@ def explain_step(store: Store, name: str, method: str, options: Any) -> list[Ste
 
     Raises CreditError for an unknown step, or one that has no credit to explain.
     """
-    found = library.run(store, "step_place", step=name).to_pylist()
-    if not found:
-        raise CreditError(f"no step is called {name}; expected ROLLOUT/STEP, such as rollout-1/2")
-    (place,) = found
+    place = step_place(store, name)
     scope = options.scope if isinstance(options, RewardFlowOptions) else "group"
     groups = [place["group"]]
     if scope == "task":
@@ -64,6 +61,14 @@ def explain_step(store: Store, name: str, method: str, options: Any) -> list[Ste
     graphs = StateGraphs(batch, scope)
     explained = _Explained(batch, graphs, method, options)
     return list(explained.rows(place["rollout"], place["step"]))
+
+
+def step_place(store: Store, name: str) -> dict[str, Any]:
+    """Return the rollout, task, group and position of a step. Raises CreditError."""
+    found = library.run(store, "step_place", step=name).to_pylist()
+    if not found:
+        raise CreditError(f"no step is called {name}; expected ROLLOUT/STEP, such as rollout-1/2")
+    return found[0]
 
 
 class _Explained:

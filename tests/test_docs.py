@@ -13,6 +13,7 @@ from rollgraph.graph import EDGES, NODES, records
 from rollgraph.ingest import ingest
 from rollgraph.queries import CREDIT_METHODS, credit, load, names, step_weights
 from rollgraph.queries.batch import SOME_STEP_REWARDS
+from rollgraph.queries.dars import NO_PREDICATES, NOT_ANNOTATED, SOME_NOT_ANNOTATED, UNLISTED
 from rollgraph.queries.depgpo import NO_VERIFIER
 from rollgraph.queries.state_graph import NO_STATES, UNKNOWN_STATES, UNKNOWN_SUCCESS
 
@@ -72,11 +73,13 @@ def test_the_credit_page_names_every_method_parameter_and_fallback():
     for name, method in CREDIT_METHODS.items():
         assert f"| `{name}` | {method.about}"[:40] in text
         for option in dataclasses.fields(method.options):
-            (row,) = re.findall(rf"\| [^|]*`{name}`[^|]*\| `{option.name}` \| `(.*?)` \|", text)
+            key = option.name.rstrip("_")
+            (row,) = re.findall(rf"\| [^|]*`{name}`[^|]*\| `{key}` \| `(.*?)` \|", text)
             assert row == str(option.default)
     reasons = [value for name, value in vars(step_weights).items() if name.isupper()]
     reasons = [reason for reason in reasons if isinstance(reason, str)]
     reasons += [NO_STATES, UNKNOWN_STATES, UNKNOWN_SUCCESS, SOME_STEP_REWARDS]
+    reasons += [NO_PREDICATES, NOT_ANNOTATED, SOME_NOT_ANNOTATED, UNLISTED]
     for reason in [NO_VERIFIER, *reasons]:
         assert f"| `{reason}` |" in text
 

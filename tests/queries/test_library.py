@@ -42,12 +42,16 @@ def test_labels_and_types_come_from_the_schema(name):
 def test_a_query_gives_the_columns_of_its_header_in_order(store, name):
     ingest(store, DEMO_FILE)
     ingest(store, [state_record({"id": "a", "states": ["x", "y", "x", "z"], "success": True})])
+    predicates = [{"id": "p"}, {"id": "q", "requires": ["p"]}]
+    marked = {"id": "b", "steps": [{"predicates": {"verified": ["q"], "invalidated": ["p"]}}]}
+    ingest(store, [{"type": "task", "id": "u", "predicates": predicates}])
+    ingest(store, [{"type": "rollout", "task": "u", "group": "u", **marked}])
     run = save_credits(store, credit(store))
     given = {
         "run": run,
         "command": "build-report/mends-the-script/0/0",
         "step": "a/0",
-        "groups": ["g"],
+        "groups": ["g", "u"],
     }
     needed = {p: given[p] for p, value in load(name).parameters.items() if value.is_required}
     table = ask(store, name, **needed)
