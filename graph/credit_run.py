@@ -2,7 +2,8 @@
 
 The record has the CreditRun node's properties and, under `values`, one object a rollout: rollout,
 advantage, fallback, and the lists `steps` (step, credit, factor, weight, advantage) and `commands`
-(step, command, credit, direct, indirect, reaches).
+(step, command, credit, direct, indirect, reaches); a group's first may have `pairs` (level, fold,
+contrast, support, weight, and the decisions `preferred` and `other`: rollout, step).
 """
 
 from typing import Any
@@ -32,4 +33,9 @@ def credit_run_rows(record: dict[str, Any]) -> Rows:
             key = f"{rollout}/{command['step']}/{command['command']}"
             given = (command["direct"], command["indirect"], command["reaches"])
             commands.append(run, key, command["credit"], *nothing, None, *given)
+        for pair in value.get("pairs", ()):
+            ends = (f"{pair[end]['rollout']}/{pair[end]['step']}" for end in ("preferred", "other"))
+            names = ("level", "fold", "contrast", "support", "weight")
+            preferred = rows.between("PREFERRED", "Step", "Step")
+            preferred.append(*ends, run, *(pair[name] for name in names))
     return rows

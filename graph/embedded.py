@@ -32,8 +32,7 @@ from .log import RolloutLog
 from .rows import Rows
 from .schema import SCHEMA_VERSION, embedded_ddl
 from .store import (
-    DELETE_UNUSED_STATES,
-    STATES_OF_ROLLOUTS,
+    SHARED,
     check_parameters,
     check_version,
     removals,
@@ -254,9 +253,7 @@ class EmbeddedStore(_Database):
             connection = self.connect()
             connection.execute("BEGIN TRANSACTION")
             try:
-                left: list[str] = []
-                if rows.replaced:
-                    left = _ids(connection.execute(STATES_OF_ROLLOUTS, {"rollouts": rows.replaced}))
+                left = _shared(connection, rows.replaced)
                 for statement, parameters in removals(rows):
                     connection.execute(statement, parameters)
                 for label, table in nodes.items():
@@ -264,8 +261,8 @@ class EmbeddedStore(_Database):
                 for (kind, source, target), table in edges.items():
                     ends = f"(from='{source}', to='{target}')"
                     connection.execute(f"COPY `{kind}` FROM $rows {ends}", {"rows": table})
-                if left:
-                    connection.execute(DELETE_UNUSED_STATES, {"states": left})
+                for delete, ids in left.items():
+                    connection.execute(delete, {"ids": ids})
                 for task in rows.tasks:
                     connection.execute(*task_update(task))
                 connection.execute("COMMIT")
@@ -341,6 +338,16 @@ def _locked(folder: Path) -> filelock.BaseFileLock:
         ) from None
     holder.write_text(str(os.getpid()))
     return lock
+
+
+def _shared(connection: ladybug.Connection, rollouts: list[str]) -> dict[str, list[str]]:
+    """Return the shared nodes of rollouts that go, by what removes the unused of them."""
+    used = SHARED if rollouts else {}
+    found = {
+        delete: _ids(connection.execute(ask, {"rollouts": rollouts}))
+        for ask, delete in used.items()
+    }
+    return {delete: ids for delete, ids in found.items() if ids}
 
 
 def _ids(result: object) -> list[str]:

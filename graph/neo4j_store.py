@@ -22,8 +22,7 @@ from .log import RolloutLog
 from .rows import Columns, Rows
 from .schema import NODES, SCHEMA_VERSION, neo4j_ddl
 from .store import (
-    DELETE_UNUSED_STATES,
-    STATES_OF_ROLLOUTS,
+    SHARED,
     BatchTooLargeError,
     check_parameters,
     check_version,
@@ -170,9 +169,9 @@ class Neo4jStore:
 
 
 def _write_all(transaction: neo4j.ManagedTransaction, rows: Rows) -> None:
-    left: list[str] = []
-    if rows.replaced:
-        left = transaction.run(STATES_OF_ROLLOUTS, {"rollouts": rows.replaced}).value("id")
+    left: dict[str, list[str]] = {}
+    for used, delete in SHARED.items() if rows.replaced else ():
+        left[delete] = transaction.run(cast("Any", used), {"rollouts": rows.replaced}).value("id")
     for statement, parameters in _statements(rows, left):
         try:
             transaction.run(cast("Any", statement), parameters).consume()
@@ -182,10 +181,10 @@ def _write_all(transaction: neo4j.ManagedTransaction, rows: Rows) -> None:
             raise
 
 
-def _statements(rows: Rows, left: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _statements(rows: Rows, left: Mapping[str, list[str]]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Go through the statements of one transaction, with their parameters.
 
-    `left` are the states of the rollouts that go.
+    `left` are the shared nodes of the rollouts that go, each with what removes the unused.
     """
     yield from removals(rows)
     for label, columns in rows.nodes.items():
@@ -197,8 +196,7 @@ def _statements(rows: Rows, left: list[str]) -> Iterator[tuple[str, dict[str, An
                 f"MATCH (a:`{source}` {{id: $source[i]}}) MATCH (b:`{target}` {{id: $target[i]}})"
             )
             yield f"{_UNWIND} {ends} CREATE (a)-[:`{kind}` {{{_settings(names[2:])}}}]->(b)", part
-    if left:
-        yield DELETE_UNUSED_STATES, {"states": left}
+    yield from ((delete, {"ids": ids}) for delete, ids in left.items() if ids)
     yield from map(task_update, rows.tasks)
 
 

@@ -113,13 +113,35 @@ class Subquestion(_Record):
 class Rubric(_Record):
     """Progress channels and how they depend on one another; an edge [a, b] reads "b needs a"."""
 
-    channels: list[str] | None = None
+    channels: list[Id] | None = None
+    """Where they are not given: every channel that an edge or `required` names."""
     requires_ever: list[Edge] | None = None
+    """a has to have been reached at some time before."""
     requires_current: list[Edge] | None = None
+    """a has to be reached now."""
     blocks: list[Edge] | None = None
     """An edge [a, b]: while a is present, b is stopped."""
-    required: dict[str, float] | None = None
-    """The value at which a channel counts as reached."""
+    required: dict[Id, float] | None = None
+    """The value at which a channel counts as reached; 1 where it is not given."""
+
+    @validator(mode="after")
+    def _channels_are_listed(self) -> Self:
+        if self.channels is not None and (unlisted := sorted(self._named - set(self.channels))):
+            found = f"expected that every channel is listed in channels, found {unlisted[0]}"
+            raise PydanticCustomError("channels", "{found}", {"found": found})
+        return self
+
+    @property
+    def _named(self) -> set[str]:
+        edges = (self.requires_ever, self.requires_current, self.blocks)
+        return {name for part in edges for edge in part or () for name in edge} | {
+            *(self.required or ())
+        }
+
+    @property
+    def names(self) -> list[str]:
+        """The channels, sorted."""
+        return sorted(self._named | set(self.channels or ()))
 
 
 class Predicate(_Record):

@@ -11,6 +11,8 @@ node has one key, the string `id`, stable across re-ingest:
     Fragment  R/f40                 its fortieth fragment
     State     T/HASH                a state of task T, by the hash of its key
     Predicate T/HASH                a progress predicate of task T, by the hash of its id
+    Channel   T/HASH                a channel of task T's rubric, by the hash of its name
+    Context   T/HASH                a context of task T, by the hash of all that it is made of
     State     T/success             where successful rollouts of T end whose last state is not known
 
 The last part never holds a slash, so no two nodes of a label share a key, whatever a rollout's id
@@ -103,6 +105,7 @@ NODES: tuple[Node, ...] = (
             Property("description", "TEXT", "the prompt that states the task"),
             Property("benchmark", "STRING", "such as terminal-bench@2.0"),
             Property("values", "STRING[]", "typed values in the description: no stdout evidence"),
+            Property("rubric", "STRING", "JSON: progress channels and how they depend on another"),
             Property("digest", "STRING", "hash of the record; NULL: a bare task, known by its id"),
             _METADATA,
         ),
@@ -139,6 +142,8 @@ NODES: tuple[Node, ...] = (
             Property("reward", "DOUBLE", "the environment's reward for the step"),
             Property("valid", "BOOLEAN", "the environment accepted the action"),
             Property("annotated", "BOOLEAN", "which progress predicates it marked is known"),
+            Property("progress", "STRING[]", "rubric channels reached before it; NULL: not known"),
+            Property("reached", "STRING[]", "those that were reached at some time before it"),
             Property("loss_tokens", "INT64", "generated tokens in the loss; NULL: not known"),
             _METADATA,
         ),
@@ -157,6 +162,26 @@ NODES: tuple[Node, ...] = (
         (
             Property("task", "STRING", "the task's id"),
             Property("name", "STRING", "the predicate's id in the task's record"),
+        ),
+    ),
+    Node(
+        "Channel",
+        "a progress channel of a task's rubric",
+        (
+            Property("task", "STRING", "the task's id"),
+            Property("name", "STRING", "its name in the rubric"),
+            Property("required", "DOUBLE", "the value at which it counts as reached"),
+        ),
+    ),
+    Node(
+        "Context",
+        "what decisions are matched by: a state summary, and the rubric's progress and frontier",
+        (
+            Property("task", "STRING", "the task's id"),
+            Property("level", "STRING", "of the state summary: exact or coarse"),
+            Property("state", "STRING", "JSON: the state summary"),
+            Property("progress", "STRING[]", "C: the rubric's channels that are reached"),
+            Property("frontier", "STRING[]", "F: those that could come next (MCGPO, Eq. 8)"),
         ),
     ),
     Node(
@@ -261,6 +286,11 @@ EDGES: tuple[Edge, ...] = (
     Edge("VERIFIED", (("Step", "Predicate"),), "the step verified the predicate"),
     Edge("INVALIDATED", (("Step", "Predicate"),), "the step broke the predicate"),
     Edge("REPAIRED", (("Step", "Predicate"),), "the step lifted a break of the predicate"),
+    Edge("HAS_CHANNEL", (("Task", "Channel"),), "the channels of the task's rubric"),
+    Edge("REQUIRES_EVER", (("Channel", "Channel"),), "the other has to have been reached before"),
+    Edge("REQUIRES_CURRENT", (("Channel", "Channel"),), "the other has to be reached now"),
+    Edge("BLOCKS", (("Channel", "Channel"),), "while it is reached, the other is stopped"),
+    Edge("AT", (("Step", "Context"),), "the context that the step decided in, one for each level"),
     Edge("VERIFIED_BY", (("Rollout", "Command"),), "the verifier's command"),
     Edge("READ", _TOUCHES, "read the file's contents", _OF_VERIFIER),
     Edge(
@@ -292,6 +322,19 @@ EDGES: tuple[Edge, ...] = (
             Property(
                 "qualifies", "STRING[]", "the policies under which it is an edge of G_E (A.3)"
             ),
+        ),
+    ),
+    Edge(
+        "PREFERRED",
+        (("Step", "Step"),),
+        "of a credit run: the step's action is preferred to the other's (MCGPO)",
+        (
+            Property("run", "STRING", "the credit run's id"),
+            Property("level", "STRING", "of the context that they share: exact or coarse"),
+            Property("fold", "INT64", "of the two rollouts: 0 or 1"),
+            Property("contrast", "DOUBLE", "difference of the two actions' rates of success"),
+            Property("support", "INT64", "rollouts of evidence for the action that has fewer"),
+            Property("weight", "DOUBLE", "of the pair in the loss"),
         ),
     ),
     Edge(

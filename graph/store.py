@@ -104,34 +104,40 @@ _DELETE_ROLLOUTS: tuple[str, ...] = (
     "MATCH (r:Rollout) WHERE r.id IN $rollouts DETACH DELETE r",
 )
 _OF_TASK = "MATCH (t:Task)-[e:HAS_PREDICATE]->(p:Predicate) WHERE t.id IN $tasks"
-_FORGET_PREDICATES = (
+_FORGET_LISTED = (
     f"{_OF_TASK} WITH p MATCH (p)-[e:REQUIRES]->(:Predicate) DELETE e",
     f"{_OF_TASK} DELETE e",
+    "MATCH (t:Task)-[:HAS_CHANNEL]->(c:Channel) WHERE t.id IN $tasks DETACH DELETE c",
 )
-STATES_OF_ROLLOUTS = (
+SHARED = {
     "MATCH (r:Rollout)-[:HAS_STEP]->(:Step)-[:`FROM`|`TO`]->(s:State) WHERE r.id IN $rollouts "
     "RETURN s.id AS id UNION "
-    "MATCH (r:Rollout)-[:ENDED_IN]->(s:State) WHERE r.id IN $rollouts RETURN s.id AS id"
-)
-"""Which states rollouts visit, asked before they are removed."""
-DELETE_UNUSED_STATES = (
-    "UNWIND $states AS id MATCH (s:State {id: id}) "
-    "OPTIONAL MATCH (s)<-[e:`FROM`|`TO`|ENDED_IN]-() "
-    "WITH s, count(e) AS uses WHERE uses = 0 DETACH DELETE s"
-)
-"""Removes those of some states that no rollout visits any more."""
+    "MATCH (r:Rollout)-[:ENDED_IN]->(s:State) WHERE r.id IN $rollouts RETURN s.id AS id": (
+        "UNWIND $ids AS id MATCH (s:State {id: id}) "
+        "OPTIONAL MATCH (s)<-[e:`FROM`|`TO`|ENDED_IN]-() "
+        "WITH s, count(e) AS uses WHERE uses = 0 DETACH DELETE s"
+    ),
+    "MATCH (r:Rollout)-[:HAS_STEP]->(:Step)-[:AT]->(c:Context) WHERE r.id IN $rollouts "
+    "RETURN DISTINCT c.id AS id": (
+        "UNWIND $ids AS id MATCH (c:Context {id: id}) OPTIONAL MATCH (c)<-[e:AT]-() "
+        "WITH c, count(e) AS uses WHERE uses = 0 DETACH DELETE c"
+    ),
+}
+"""What rollouts share: how to ask which nodes some rollouts use, before those are removed, and how
+to remove those of the nodes that no rollout uses any more."""
 
 
 def removals(rows: Rows) -> Iterator[tuple[str, dict[str, Any]]]:
     """Go through what is removed before rows are written: statements with their parameters.
 
-    Rollouts go with all that is theirs alone, and tasks lose the predicates that they listed.
+    Rollouts go with all that is theirs alone, and tasks lose the predicates and channels that they
+    listed.
     """
     if rows.replaced:
         yield from ((statement, {"rollouts": rows.replaced}) for statement in _DELETE_ROLLOUTS)
     if rows.tasks:
         tasks = [task["id"] for task in rows.tasks]
-        yield from ((statement, {"tasks": tasks}) for statement in _FORGET_PREDICATES)
+        yield from ((statement, {"tasks": tasks}) for statement in _FORGET_LISTED)
 
 
 def task_update(task: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

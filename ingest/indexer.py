@@ -3,15 +3,17 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from hashlib import blake2b
 from math import inf
 from typing import Any, Self
 
 from ..graph.errors import IngestError, StoreError, UncertainWriteError
-from ..graph.records import Predicate, Rollout, Task
+from ..graph.records import Predicate, Rollout, Rubric, Task
 from ..graph.rows import Rows
 from ..graph.schema import SCHEMA_VERSION
 from ..graph.store import BatchTooLargeError, Store
+from .context_rows import ContextRows, RolloutContexts, contexts_in
 from .paths import PathFilter
 from .predicate_rows import PredicateRows, predicates_in
 from .rows import RolloutFacts, add_rollout, task_properties
@@ -25,7 +27,7 @@ _ROLLOUTS = (
 )
 _TASKS = (
     "UNWIND $ids AS id MATCH (t:Task {id: id}) "
-    "RETURN t.id AS id, t.digest AS digest, t.values AS values"
+    "RETURN t.id AS id, t.digest AS digest, t.values AS values, t.rubric AS rubric"
 )
 _GROUP_SIZES = (
     "MATCH (r:Rollout) WHERE r.`group` IN $groups "
@@ -79,13 +81,25 @@ class Plan:
     changed_tasks: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     predicates: dict[str, list[Predicate]] = field(default_factory=dict[str, list[Predicate]])
     """New or changed task to the progress predicates that it lists."""
+    rubrics: dict[str, Rubric] = field(default_factory=dict[str, Rubric])
+    """New or changed task to its rubric."""
     redefined: set[str] = field(default_factory=set[str])
-    """Tasks that were known and now have other typed values in their description."""
+    """Tasks that were known and now have other typed values in their description, or another
+    rubric."""
     rollouts: list[tuple[Rollout, RolloutFacts]] = field(
         default_factory=list[tuple[Rollout, RolloutFacts]]
     )
     replaced: set[str] = field(default_factory=set[str])
     unchanged: int = 0
+
+
+@dataclass(frozen=True)
+class _TaskFacts:
+    """What the rows of a task's rollouts depend on."""
+
+    values: frozenset[TypedValue] = frozenset()
+    rubric: str | None = None
+    """As JSON."""
 
 
 class Indexer:
@@ -109,51 +123,57 @@ class Indexer:
         rollouts = [(raw, record) for raw, record in records if isinstance(record, Rollout)]
         names = {task.id for _, task in tasks} | {rollout.task for _, rollout in rollouts}
         known = _by_id(self._store, _TASKS, names)
-        values = {name: _values(row["values"]) for name, row in known.items()}
+        facts = {
+            name: _TaskFacts(_values(row["values"]), row["rubric"]) for name, row in known.items()
+        }
         for raw, task in tasks:
-            values[task.id] = self._plan_task(plan, raw, task, known.get(task.id))
+            facts[task.id] = self._plan_task(plan, raw, task, known.get(task.id))
         described = {task.id for _, task in tasks}
         for name in sorted({rollout.task for _, rollout in rollouts} - set(known) - described):
             plan.new_tasks.append({"id": name, "values": []})
-        self._plan_rollouts(plan, rollouts, values)
+        self._plan_rollouts(plan, rollouts, facts)
         return plan
 
     def _plan_task(
         self, plan: Plan, raw: bytes, task: Task, known: dict[str, Any] | None
-    ) -> frozenset[TypedValue]:
+    ) -> _TaskFacts:
         values = frozenset(described_values(task.description or "", self._extract))
         digest = _digest(raw, self._provenance.extractor)
         properties = task_properties(task, [f"{kind} {value}" for kind, value in values], digest)
+        facts = _TaskFacts(values, properties["rubric"])
         if known is None:
             plan.new_tasks.append(properties)
         elif known["digest"] != digest:
             plan.changed_tasks.append(properties)
-            if _values(known["values"]) != values:
+            if facts != _TaskFacts(_values(known["values"]), known["rubric"]):
                 plan.redefined.add(task.id)
         else:
-            return values
+            return facts
         plan.predicates[task.id] = task.predicates or []
+        if task.rubric:
+            plan.rubrics[task.id] = task.rubric
         plan.lines.append(raw)
-        return values
+        return facts
 
     def _plan_rollouts(
         self,
         plan: Plan,
         rollouts: Sequence[tuple[bytes, Rollout]],
-        values: dict[str, frozenset[TypedValue]],
+        tasks: dict[str, _TaskFacts],
     ) -> None:
         known = _by_id(self._store, _ROLLOUTS, {rollout.id for _, rollout in rollouts})
         slots = _Slots(self._store, [rollout for _, rollout in rollouts if rollout.slot is None])
         states = self._states([rollout for _, rollout in rollouts])
         made_with = json.dumps(self._provenance.states.header())
         for raw, rollout in rollouts:
-            task_values = values.get(rollout.task, frozenset())
+            task = tasks.get(rollout.task, _TaskFacts())
             success = self._success(rollout)
             digest = _digest(
                 raw,
                 self._provenance.extractor,
                 *self._provenance.work_roots,
-                *(f"{kind} {value}" for kind, value in sorted(task_values)),
+                *(f"{kind} {value}" for kind, value in sorted(task.values)),
+                task.rubric or "",
                 str(success),
                 made_with,
             )
@@ -165,7 +185,10 @@ class Indexer:
             if slot is None:
                 slot = before["slot"] if before else slots.next(rollout)
             group = rollout.group or rollout.task
-            facts = RolloutFacts(group, slot, success, task_values, states[rollout.id], digest)
+            contexts = RolloutContexts(_rubric(task.rubric), rollout)
+            facts = RolloutFacts(
+                group, slot, success, task.values, states[rollout.id], contexts, digest
+            )
             if before is not None:
                 plan.replaced.add(rollout.id)
             plan.rollouts.append((rollout, facts))
@@ -211,24 +234,7 @@ class Indexer:
         is_last: bool,
     ) -> int:
         rows = Rows()
-        listed = plan.predicates if is_first else {}
-        known = predicates_in(self._store, listed, (rollout for rollout, _ in rollouts))
-        predicates = PredicateRows(rows, known)
-        if is_first:
-            for task, of_task in listed.items():
-                predicates.add_task(task, of_task)
-            for task in plan.new_tasks:
-                rows.add("Task", **task)
-            rows.tasks += plan.changed_tasks
-        dropped = 0
-        visits = [(rollout.task, facts.success, facts.states) for rollout, facts in rollouts]
-        states = StateRows(rows, states_in(self._store, visits))
-        for rollout, facts in rollouts:
-            if rollout.id in plan.replaced:
-                rows.replaced.append(rollout.id)
-            dropped += add_rollout(
-                rows, states, predicates, rollout, facts, batch, self._keep, self._extract
-            )
+        dropped = self._fill(rows, plan, rollouts, batch, with_tasks=is_first)
         if is_last and batch:
             rows.add("Batch", id=batch, records=len(plan.lines))
         try:
@@ -243,6 +249,41 @@ class Indexer:
                 dropped += self._write(plan, tail, batch, is_first=False, is_last=is_last)
             except StoreError as error:
                 raise UncertainWriteError(f"a part of the batch was written: {error}") from error
+        return dropped
+
+    def _fill(
+        self,
+        rows: Rows,
+        plan: Plan,
+        rollouts: Sequence[tuple[Rollout, RolloutFacts]],
+        batch: str | None,
+        *,
+        with_tasks: bool,
+    ) -> int:
+        """Add the rows of some of a plan's rollouts; return how many paths had to be dropped."""
+        listed, rubrics = (plan.predicates, plan.rubrics) if with_tasks else ({}, {})
+        known = predicates_in(self._store, listed, (rollout for rollout, _ in rollouts))
+        predicates = PredicateRows(rows, known)
+        met = contexts_in(self._store, ((r.task, facts.contexts) for r, facts in rollouts))
+        contexts = ContextRows(rows, met)
+        for task, of_task in listed.items():
+            predicates.add_task(task, of_task)
+        for task, rubric in rubrics.items():
+            contexts.add_task(task, rubric)
+        if with_tasks:
+            for task in plan.new_tasks:
+                rows.add("Task", **task)
+            rows.tasks += plan.changed_tasks
+        dropped = 0
+        visits = [(rollout.task, facts.success, facts.states) for rollout, facts in rollouts]
+        states = StateRows(rows, states_in(self._store, visits))
+        for rollout, facts in rollouts:
+            if rollout.id in plan.replaced:
+                rows.replaced.append(rollout.id)
+            dropped += add_rollout(
+                rows, states, predicates, contexts, rollout, facts, batch, self._keep,
+                self._extract,
+            )  # fmt: skip
         return dropped
 
 
@@ -268,6 +309,12 @@ def _by_id(store: Store, query: str, ids: Iterable[str]) -> dict[str, dict[str, 
     ids = sorted(ids)
     rows = store.query(query, {"ids": ids}).to_pylist() if ids else []
     return {row["id"]: row for row in rows}
+
+
+@cache
+def _rubric(text: str | None) -> Rubric | None:
+    """Read a rubric back from the form in which a Task node keeps it."""
+    return Rubric.model_validate_json(text) if text else None
 
 
 def _values(shown: Iterable[str]) -> frozenset[TypedValue]:

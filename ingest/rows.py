@@ -8,6 +8,7 @@ from typing import Any
 from ..graph.records import Command, Rollout, Step, Task, Verifier
 from ..graph.rows import Rows
 from .accesses import Accesses, of_command, of_verifier
+from .context_rows import ContextRows, RolloutContexts
 from .dependencies import dependencies
 from .ownership import POLICY_NAMES, Fragment, replay
 from .paths import PathFilter
@@ -26,18 +27,20 @@ class RolloutFacts:
     task_values: Set[TypedValue]
     states: Sequence[str | None]
     """The T + 1 state keys; None: not known."""
+    contexts: RolloutContexts
     digest: str
 
 
 def task_properties(task: Task, values: Iterable[str], digest: str) -> dict[str, Any]:
     """Return a Task node's properties; `values` are the typed values of its description."""
-    known = {"type", "id", "description", "benchmark", "metadata"}
+    known = {"type", "id", "description", "benchmark", "rubric", "metadata"}
     rest = task.model_dump(mode="json", exclude=known, exclude_unset=True)
     return {
         "id": task.id,
         "description": task.description,
         "benchmark": task.benchmark,
         "values": sorted(values),
+        "rubric": task.rubric.model_dump_json(exclude_unset=True) if task.rubric else None,
         "digest": digest,
         "metadata": _metadata(task.metadata, rest),
     }
@@ -47,6 +50,7 @@ def add_rollout(
     rows: Rows,
     states: StateRows,
     predicates: PredicateRows,
+    contexts: ContextRows,
     rollout: Rollout,
     facts: RolloutFacts,
     batch: str | None,
@@ -64,9 +68,10 @@ def add_rollout(
     verifier = of_verifier(rollout.verifier, keep) if rollout.verifier else None
     dropped = sum(part.dropped for part in (*accesses, *([verifier] if verifier else [])))
     graph.add_rollout(rollout, facts, batch, dropped)
-    graph.add_steps(steps, accesses)
+    graph.add_steps(steps, accesses, facts.contexts)
     states.add(rollout.id, rollout.task, facts.group, facts.success, facts.states)
     predicates.add_marks(rollout)
+    contexts.add_rollout(rollout, facts.contexts)
     for position, part in enumerate(accesses):
         graph.add_accesses(graph.commands[position], part)
     if rollout.verifier and verifier:
@@ -125,13 +130,16 @@ class _RolloutRows:
         )
         self.rows.between("ATTEMPTS", "Rollout", "Task").append(rollout.id, rollout.task)
 
-    def add_steps(self, steps: Sequence[Step], accesses: Sequence[Accesses]) -> None:
+    def add_steps(
+        self, steps: Sequence[Step], accesses: Sequence[Accesses], contexts: RolloutContexts
+    ) -> None:
         """Add the steps and their commands, in order."""
         has_step = self.rows.between("HAS_STEP", "Rollout", "Step")
         then = self.rows.between("NEXT", "Step", "Step")
         ran = self.rows.between("RAN", "Step", "Command")
         for index, step in enumerate(steps):
             key = f"{self.rollout}/{index}"
+            progress = contexts.progress[index]
             self.rows.add(
                 "Step",
                 id=key,
@@ -142,6 +150,8 @@ class _RolloutRows:
                 reward=step.reward,
                 valid=step.valid,
                 annotated=step.predicates is not None,
+                progress=sorted(progress.now) if progress else None,
+                reached=sorted(progress.ever) if progress else None,
                 loss_tokens=step.tokens.in_loss if step.tokens else None,
                 metadata=_metadata(step.metadata, step.extras),
             )

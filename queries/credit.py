@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 
 from ..graph.errors import CreditError
 from ..graph.store import Store
-from . import dars, depgpo, graphgpo, rewardflow, state_graph
+from . import dars, depgpo, graphgpo, mcgpo, rewardflow, state_graph
 from .batch import Batch
 from .g2po import G2poOptions, g2po
 from .gigpo import GigpoOptions, gigpo
@@ -57,6 +57,13 @@ def bind_options(method: str, given: dict[str, Any]) -> Any:
 
 
 _Range = tuple[Callable[[float], bool], str]
+
+
+def _count(least: int) -> _Range:
+    expected = f"an integer of at least {least}"
+    return lambda value: value >= least and value == value // 1, expected
+
+
 _SHARE: _Range = (lambda value: 0 < value <= 1, "a number in (0, 1]")
 _FINITE: _Range = (lambda value: -inf < value < inf, "a finite number")
 _NOT_NEGATIVE: _Range = (lambda value: 0 <= value < inf, "a finite number of at least 0")
@@ -64,11 +71,18 @@ _RANGES: dict[str, _Range] = {
     "beta": _SHARE,
     "gamma": _SHARE,
     "graphgpo.omega": _SHARE,
+    "mcgpo.omega": _SHARE,
+    "m": _count(1),
+    "max_pairs": _count(0),
+    "b": _count(0),
+    "q_exact": _NOT_NEGATIVE,
+    "q_coarse": _NOT_NEGATIVE,
+    "eps_std": _NOT_NEGATIVE,
     "eps": _NOT_NEGATIVE,
     "delta_min": _NOT_NEGATIVE,
     "lambda": _NOT_NEGATIVE,
     "kappa": _NOT_NEGATIVE,
-    "history": (lambda value: value >= 0 and value == int(value), "an integer of at least 0"),
+    "history": _count(0),
 }
 
 
@@ -112,6 +126,12 @@ CREDIT_METHODS: dict[str, Method] = {
         graphgpo.GraphgpoOptions,
         graphgpo.graphgpo,
         graphgpo.QUERIES,
+    ),
+    "mcgpo": Method(
+        "preferences between actions in matched contexts, beside `graphgpo` (MCGPO)",
+        mcgpo.McgpoOptions,
+        mcgpo.mcgpo,
+        mcgpo.QUERIES,
     ),
     "gigpo": Method(
         "returns against those from the same state (GiGPO)",

@@ -13,7 +13,7 @@ from ..graph.errors import CreditError
 from ..graph.store import Store, logged
 from . import library
 from .credit import CREDIT_METHODS
-from .results import CommandCredit, Credits, RolloutCredit, StepCredit
+from .results import CommandCredit, Credits, Decision, Pair, RolloutCredit, StepCredit
 
 
 def save_credits(store: Store, credits: Credits) -> str:  # noqa: A002 (what they are)
@@ -39,6 +39,7 @@ def save_credits(store: Store, credits: Credits) -> str:  # noqa: A002 (what the
                 "fallback": rollout.fallback,
                 "steps": [asdict(step) for step in rollout.steps],
                 "commands": [asdict(command) for command in rollout.commands],
+                **({} if rollout.pairs is None else {"pairs": list(map(asdict, rollout.pairs))}),
             }
             for rollout in credits
         ],
@@ -71,9 +72,28 @@ def load_credits(store: Store, run: str) -> Credits:
         rollouts[row.pop("rollout")].steps.append(StepCredit(**row))
     for row in library.run(store, "credited_commands", run=run).to_pylist():
         rollouts[row.pop("rollout")].commands.append(CommandCredit(**row))
+    if method == "mcgpo":
+        _add_pairs(store, run, rollouts)
     return Credits(
         method, json.loads(runs[run]["parameters"]), runs[run]["groups"], list(rollouts.values())
     )
+
+
+def _add_pairs(store: Store, run: str, rollouts: dict[str, RolloutCredit]) -> None:
+    """Give the first rollout of each group the group's pairs."""
+    task_of = {row["rollout"]: row["task"] for row in library.run(store, "rollouts").to_pylist()}
+    first: dict[tuple[str, str], RolloutCredit] = {}
+    for rollout in rollouts.values():
+        first.setdefault((task_of[rollout.rollout], rollout.group), rollout)
+    for rollout in first.values():
+        rollout.pairs = []
+    for row in library.run(store, "preferred_steps", run=run).to_pylist():
+        pairs = first[task_of[row["rollout"]], row["group"]].pairs
+        preferred = Decision(row["rollout"], row["step"])
+        other = Decision(row["other_rollout"], row["other_step"])
+        numbers = (row["contrast"], row["support"], row["weight"], row["fold"])
+        if pairs is not None:
+            pairs.append(Pair(row["group"], row["level"], preferred, other, *numbers))
 
 
 def query_hash(method: str, engine: str) -> str:

@@ -38,6 +38,32 @@ class StepCredit:
 
 
 @dataclass
+class Decision:
+    """A step of a rollout."""
+
+    rollout: str
+    step: int
+
+
+@dataclass
+class Pair:
+    """A preference between the actions of two decisions in one context (MCGPO)."""
+
+    group: str
+    level: str
+    """Of the state summary that they share: exact or coarse."""
+    preferred: Decision
+    other: Decision
+    contrast: float
+    """By how much the evidence's rate of success is higher for the preferred action."""
+    support: int
+    """Rollouts of evidence for the action that has fewer."""
+    weight: float
+    fold: int
+    """Of the two rollouts: 0: even slots, 1: odd ones."""
+
+
+@dataclass
 class RolloutCredit:
     """What a method says of one rollout."""
 
@@ -50,10 +76,13 @@ class RolloutCredit:
     """Why factors or weights are not the method's own; None: they are."""
     commands: list[CommandCredit]
     steps: list[StepCredit]
+    pairs: list[Pair] | None = None
+    """Of a group's first rollout: the group's pairs; None: the method makes none."""
 
     def to_object(self) -> dict[str, Any]:
         """Return the object that `rollgraph credit --json` prints a line for each rollout."""
         columns = ("step", "command", "kind", "credit", "records", "direct", "indirect")
+        pairs = [] if self.pairs is None else [asdict(pair) for pair in self.pairs]
         return {
             "rollout": self.rollout,
             "group": self.group,
@@ -64,6 +93,7 @@ class RolloutCredit:
                 {name: getattr(command, name) for name in columns} for command in self.commands
             ],
             "steps": [asdict(step) for step in self.steps],
+            **({} if self.pairs is None else {"pairs": pairs}),
         }
 
 
@@ -102,6 +132,21 @@ class Credits:
         """One row a traced command: rollout, and the fields of CommandCredit."""
         rows = [{"rollout": r.rollout, **asdict(command)} for r in self for command in r.commands]
         columns = ["rollout", *(item.name for item in fields(CommandCredit))]
+        return pd.DataFrame(rows, columns=columns)
+
+    @property
+    def pairs(self) -> pd.DataFrame:
+        """One row a pair: group, level, fold, the two decisions, contrast, support, weight."""
+        rows = [
+            {"group": pair.group, "level": pair.level, "fold": pair.fold}
+            | {f"preferred_{name}": value for name, value in asdict(pair.preferred).items()}
+            | {f"other_{name}": value for name, value in asdict(pair.other).items()}
+            | {"contrast": pair.contrast, "support": pair.support, "weight": pair.weight}
+            for rollout in self
+            for pair in rollout.pairs or ()
+        ]
+        columns = ["group", "level", "fold", "preferred_rollout", "preferred_step"]
+        columns += ["other_rollout", "other_step", "contrast", "support", "weight"]
         return pd.DataFrame(rows, columns=columns)
 
     def to_json_lines(self) -> Iterator[str]:

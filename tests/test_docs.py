@@ -15,6 +15,7 @@ from rollgraph.queries import CREDIT_METHODS, credit, load, names, step_weights
 from rollgraph.queries.batch import SOME_STEP_REWARDS
 from rollgraph.queries.dars import NO_PREDICATES, NOT_ANNOTATED, SOME_NOT_ANNOTATED, UNLISTED
 from rollgraph.queries.depgpo import NO_VERIFIER
+from rollgraph.queries.mcgpo import NO_CONTEXTS, NO_FOLDS, NO_OUTCOMES
 from rollgraph.queries.state_graph import NO_STATES, UNKNOWN_STATES, UNKNOWN_SUCCESS
 
 from .ingest.recorder.programs import PROGRAMS, table
@@ -80,6 +81,7 @@ def test_the_credit_page_names_every_method_parameter_and_fallback():
     reasons = [reason for reason in reasons if isinstance(reason, str)]
     reasons += [NO_STATES, UNKNOWN_STATES, UNKNOWN_SUCCESS, SOME_STEP_REWARDS]
     reasons += [NO_PREDICATES, NOT_ANNOTATED, SOME_NOT_ANNOTATED, UNLISTED]
+    reasons += [NO_FOLDS, NO_CONTEXTS, NO_OUTCOMES]
     for reason in [NO_VERIFIER, *reasons]:
         assert f"| `{reason}` |" in text
 

@@ -46,13 +46,26 @@ def test_a_query_gives_the_columns_of_its_header_in_order(store, name):
     marked = {"id": "b", "steps": [{"predicates": {"verified": ["q"], "invalidated": ["p"]}}]}
     ingest(store, [{"type": "task", "id": "u", "predicates": predicates}])
     ingest(store, [{"type": "rollout", "task": "u", "group": "u", **marked}])
+    channels = {"channels": ["a", "b"], "requires_ever": [["a", "b"]]}
+    ingest(store, [{"type": "task", "id": "v", "rubric": channels}])
+    state = {"exact": {"at": 1}, "coarse": {"at": 1}}
+    for slot, action in enumerate(["x", "x", "y", "y", "x", "y", "y", None]):
+        step = {"state": state} | ({"action": action} if action else {})
+        sibling = {"type": "rollout", "task": "v", "group": "v" if action else "u", "steps": [step]}
+        ingest(store, [sibling | {"id": f"v{slot}", "slot": slot, "reward": float(slot == 1)}])
+    step = {"state": state, "action": "y"}
+    last = {"type": "rollout", "id": "v8", "task": "v", "group": "v", "slot": 7, "reward": 0.0}
+    ingest(store, [last | {"steps": [step]}])
     run = save_credits(store, credit(store))
+    mcgpo = save_credits(store, credit(store, "mcgpo", groups=["v"]))
     given = {
         "run": run,
         "command": "build-report/mends-the-script/0/0",
         "step": "a/0",
-        "groups": ["g", "u"],
+        "groups": ["g", "u", "v"],
     }
+    if name == "preferred_steps":
+        given["run"] = mcgpo
     needed = {p: given[p] for p, value in load(name).parameters.items() if value.is_required}
     table = ask(store, name, **needed)
     assert list(table.columns) == list(load(name).columns)
