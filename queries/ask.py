@@ -8,10 +8,14 @@ import pyarrow as pa
 
 from ..graph.store import Store
 from . import library
+from .dead_ends import dead_ends
+from .first_divergence import first_divergence
 from .group_health import group_health
 from .trace_statistics import trace_statistics
 
 WITH_ARITHMETIC: dict[str, Callable[..., pd.DataFrame]] = {
+    "dead_ends": dead_ends,
+    "first_divergence": first_divergence,
     "group_health": group_health,
     "trace_statistics": trace_statistics,
 }

@@ -41,7 +41,9 @@ def test_labels_and_types_come_from_the_schema(name):
 @by_name
 def test_a_query_gives_the_columns_of_its_header_in_order(store, name):
     ingest(store, DEMO_FILE)
-    ingest(store, [state_record({"id": "a", "states": ["x", "y", "x", "z"], "success": True})])
+    good = {"id": "a", "states": ["x", "y", "x", "z"], "actions": ["go"], "success": True}
+    bad = {"id": "c", "states": ["x", "d", "d"], "actions": ["dig"], "success": False}
+    ingest(store, [state_record(good), state_record(bad)])
     predicates = [{"id": "p"}, {"id": "q", "requires": ["p"]}]
     marked = {"id": "b", "steps": [{"predicates": {"verified": ["q"], "invalidated": ["p"]}}]}
     ingest(store, [{"type": "task", "id": "u", "predicates": predicates}])
