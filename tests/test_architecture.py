@@ -25,9 +25,7 @@ HOME = {
     "streamlit": "dashboard",
     "plotly": "dashboard",
 }
-FILES = sorted(
-    path for room in MAY_IMPORT for path in [*(ROOT / room).rglob("*.py"), *ROOT.glob(f"{room}.py")]
-)
+FILES = sorted(path for room in MAY_IMPORT for path in (ROOT / room).rglob("*.py"))
 
 
 def by_name(paths):
@@ -35,7 +33,7 @@ def by_name(paths):
 
 
 def room_of(path: Path) -> str:
-    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+    return path.relative_to(ROOT).parts[0]
 
 
 def imports(tree: ast.AST):
@@ -91,5 +89,5 @@ def test_the_root_imports_nothing():
     assert not list(imports(ast.parse((ROOT / "__init__.py").read_text())))
 
 
-def test_the_command_line_is_the_only_other_file_of_the_root():
-    assert {path.name for path in ROOT.glob("*.py")} == {"__init__.py", "cli.py"}
+def test_the_root_has_no_other_file():
+    assert {path.name for path in ROOT.glob("*.py")} == {"__init__.py"}

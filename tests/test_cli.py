@@ -246,7 +246,7 @@ def test_a_store_that_is_not_there_says_what_to_do(rollgraph, tmp_path):
 )
 def test_the_demo_is_live_where_commands_can_be_traced(rollgraph, monkeypatch, level, said):
     if level:
-        monkeypatch.setattr(cli, "best_tracer", lambda: tracer_at(level))
+        monkeypatch.setattr(cli.demo, "best_tracer", lambda: tracer_at(level))
     elif best_tracer().level == "sweep":
         pytest.skip("commands cannot be traced on this machine")
     status, printed, _ = rollgraph("demo")

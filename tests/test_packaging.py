@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-ROOMS = ("graph", "ingest", "queries")
+ROOMS = ("cli", "graph", "ingest", "queries")
 
 
 def test_the_wheel_holds_every_module_query_and_data_file(tmp_path):
