@@ -99,7 +99,7 @@ def test_the_recording_page_has_the_programs_and_every_reason_for_doubt():
     assert f"What {len(PROGRAMS)} small real programs show" in text
     assert f"{len(PROGRAMS)} small real programs" in README
     sources = "".join(path.read_text() for path in (ROOT / "ingest/recorder").glob("*.py"))
-    found = re.findall(r'reasons\.add\("(\w+)"\)|_warn\(process, "(\w+)"|reason = "(\w+)"', sources)
+    found = re.findall(r'reasons\.add\("(\w+)"\)|warn\(process, "(\w+)"|reason = "(\w+)"', sources)
     reasons = {name for names in found for name in names if name}
     assert len(reasons) > 10
     for reason in reasons:

@@ -33,6 +33,32 @@ class Touched:
     """Why the record may be incomplete."""
     processes: list["Process"] = field(default_factory=list["Process"])
 
+    def read(self, name: str) -> None:
+        """Take in that a name was opened to read: a read of what it held before the command."""
+        if self.moved_from and (before := self._before_moves(name)):
+            self.reads.add(before)
+        elif name not in self.fresh:
+            self.reads.add(name)
+
+    def change(self, name: str, call: int, *, anew: bool) -> None:
+        """Take in that a name may change by the call of this number; `anew`: nothing is left."""
+        self.changed[name] = call
+        self.ever_changed.add(name)
+        if anew:
+            self.moved_from.pop(name, None)
+            if name not in self.reads:
+                self.fresh.add(name)
+
+    def _before_moves(self, name: str) -> str | None:
+        """Return the name that a file had before it, or a folder above it, got a new one."""
+        above, rest = name, ""
+        while above not in ("", "/"):
+            if before := self.moved_from.get(above):
+                return before + rest
+            above, slash, last = above.rpartition("/")
+            rest = f"{slash}{last}{rest}"
+        return None
+
 
 @dataclass(eq=False)
 class Process:

@@ -4,15 +4,15 @@ Background processes may add to a command until the session ends.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..accesses import merged
-from ..paths import PathFilter
 from .contents import Change, Contents
 from .line_diff import Ranges
 from .processes import Touched
+from .roots import WorkRoots
 from .tracer import Level
 
 _TABLE_OF_PORTS = re.compile(r"/proc/(?:self/|\d+/)?net/(?:tcp|udp)6?$")
@@ -74,10 +74,8 @@ class Scope:
     """What every record of a session is made with."""
 
     level: Level
-    keep: PathFilter
+    roots: WorkRoots
     contents: Contents
-    links: Mapping[str, str]
-    """Work roots that were given by a symbolic link: from their real places to their names."""
 
     @property
     def is_traced(self) -> bool:
@@ -145,20 +143,13 @@ class Scope:
             found["bytes_left_out"] = command.left_out
         return found
 
-    def as_given(self, name: str) -> str:
-        """Return a name below a work root as the root was given, whichever way it was named."""
-        for real, given in self.links.items():
-            if name == real or name.startswith(f"{real}/"):
-                return given + name.removeprefix(real)
-        return name
-
     def _reads(self, touched: Touched) -> set[str]:
         reads = self._kept(touched.files_read)
         interpreters = map(self.contents.interpreter, touched.executed)
         return reads | self._kept(filter(None, interpreters))
 
     def _kept(self, names: Iterable[str]) -> set[str]:
-        return {self.as_given(name) for name in names if self.keep.keeps(name)}
+        return {self.roots.as_given(name) for name in names if self.roots.keeps(name)}
 
 
 def as_text(name: str) -> str:

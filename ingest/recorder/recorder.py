@@ -9,7 +9,6 @@ with Recorder("fix-config", work_roots=["/app"]) as rec:
 import json
 import os
 import secrets
-import shutil
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -19,24 +18,22 @@ from typing import Any, Self
 
 from ...graph.errors import RecorderError
 from ...graph.parsing import parse_record
-from ..paths import PathFilter
 from .attribution import attribute
 from .contents import Contents
-from .polling import descendants, listening_ports
 from .pump import Output, Pump
 from .recorded import RecordedCommand, Result, Scope, as_text
 from .replay import Replay
 from .reward import reward_of
+from .roots import WorkRoots, expect_folder
+from .running import Runner
 from .terminal import Terminal
-from .traced import TRACER_S, Shell, TracedProcess, Tracing, kill
+from .traced import Tracing
 from .tracer import Level, best_tracer, tracer_at
 
 OUTPUT_LIMIT = 1 << 20
 """Bytes of each output of a command that are kept: half from its head, half from its tail."""
 OUTLIVES_S = 1.0
 """A process that goes on for so long after its command's end was started to stay."""
-KILL_ROUNDS = 100
-LEAK_SANITIZER = "LeakSanitizer has encountered a fatal error"
 
 
 class Recorder:
@@ -65,21 +62,12 @@ class Recorder:
         Raises RecorderError where a work root is no folder.
 
         """
-        if not work_roots:
-            raise RecorderError("work_roots: expected at least one folder, found none")
-        for root in (*work_roots, *([cwd] if cwd else [])):
-            if not Path(root).is_dir():
-                raise RecorderError(f"{root}: expected a folder, found none")
         self.task = task
+        self._roots = WorkRoots.of(work_roots)
+        self._start = os.path.abspath(expect_folder(cwd)) if cwd else self._roots.given[0]
         self.tracer = tracer_at(level) if level else best_tracer()
-        given = [os.path.abspath(root) for root in work_roots]
-        real = [os.path.realpath(root) for root in given]
-        self._work_roots = given
-        self._start = self._cwd = os.path.abspath(cwd) if cwd else given[0]
-        self._contents = Contents(_outermost(real))
-        keep = PathFilter(work_roots=tuple(dict.fromkeys([*given, *real])))
-        links = {real: root for root, real in zip(given, real, strict=True) if real != root}
-        self._scope = Scope(self.tracer.level, keep, self._contents, links)
+        self._contents = Contents(self._roots.outermost)
+        self._scope = Scope(self.tracer.level, self._roots, self._contents)
         self._pump = Pump()
         self._token = f"rollgraph-{secrets.token_hex(8)}"
         self._marker = f"/.{self._token}"
@@ -87,18 +75,13 @@ class Recorder:
         environment = dict(os.environ if env is None else env)
         if not self._scope.is_traced:  # else the trace tells whose a process is
             environment["ROLLGRAPH_SESSION"] = self._token
-        matter = tuple(os.fsencode(f"{root.rstrip('/')}/") for root in [*given, *real])
+        matter = self._roots.prefixes
         matter += (b"/proc/", b"/dev/fd/", os.fsencode(f"{self._marker}/"))
         self._tracing = Tracing(
-            self.tracer,
-            self._pump,
-            self._replay,
-            environment,
-            keeps=lambda name: (name + b"/").startswith(matter),
-            output_limit=output_limit,
-        )
-        self._shell: Shell | None = None
-        self._processes: list[TracedProcess] = []
+            self.tracer, self._pump, self._replay, environment,
+            keeps=lambda name: (name + b"/").startswith(matter), output_limit=output_limit,
+        )  # fmt: skip
+        self._runner = Runner(self._tracing, self._marker, self._token, start=self._start)
         self._commands: dict[int, RecordedCommand] = {}
         self._steps: list[tuple[dict[str, Any], list[int]]] = []
         """Each step's own fields, and the numbers of its commands."""
@@ -147,14 +130,14 @@ class Recorder:
         if "\0" in text:
             raise RecorderError("command: a NUL character cannot be given to a shell")
         self._between |= self._look(None)
-        recorded = self._begin(text, self._shell.cwd if self._shell else self._cwd)
+        recorded = self._begin(text, self._runner.folder)
         if not self._step_is_open:
             self._steps.append(({}, []))
         self._steps[-1][1].append(recorded.number)
         if isinstance(command, str):
-            result = self._in_shell(recorded, timeout_s)
+            result = self._runner.in_shell(recorded, timeout_s)
         else:
-            result = self._by_itself(recorded, list(command), timeout_s)
+            result = self._runner.by_itself(recorded, list(command), timeout_s)
         self._end(recorded, result)
         return result
 
@@ -173,17 +156,19 @@ class Recorder:
 
         def ended(status: int | None, cwd: str, output: Output) -> None:
             (recorded,) = current
-            self._cwd, recorded.ended = cwd, time.monotonic()
+            self._runner.cwd, recorded.ended = cwd, time.monotonic()
             if self._scope.is_traced:
-                self._wait_for_mark(recorded, terminal.process)
+                self._runner.wait_for_mark(recorded, terminal.process)
             duration_s = time.time() - recorded.started_at
             if output.left_out:
                 recorded.left_out = {"stdout": output.left_out}
             self._end(recorded, Result(output.text(), "", status, duration_s))
 
-        terminal = Terminal(self._marker, self._tracing, cwd=self._cwd, begun=begun, ended=ended)
+        terminal = Terminal(
+            self._marker, self._tracing, cwd=self._runner.cwd, begun=begun, ended=ended
+        )
         terminal.run()
-        self._processes.append(terminal.process)
+        self._runner.add(terminal.process)
 
     def verify(self, command: str, *, timeout_s: float | None = None) -> Result:
         """Run the verifier in a shell of its own, and take the reward from it.
@@ -195,9 +180,9 @@ class Recorder:
         """
         self._check_open()
         self._settle()
-        self._shadowed = set(map(self._scope.as_given, self._look(None, must_sweep=True)))
+        self._shadowed = set(map(self._roots.as_given, self._look(None, must_sweep=True)))
         recorded = self._verifier = self._begin(command, self._start)
-        result = self._by_itself(recorded, ["bash", "-c", command], timeout_s)
+        result = self._runner.by_itself(recorded, ["bash", "-c", command], timeout_s)
         self._end(recorded, result)
         touched = self._replay.of(recorded.number)
         self._reward, doubt = reward_of(result, {*touched.ever_changed, *recorded.writes})
@@ -212,122 +197,6 @@ class Recorder:
         number = len(self._commands) + 1
         self._commands[number] = RecordedCommand(number, text, cwd, time.time())
         return self._commands[number]
-
-    def _in_shell(self, recorded: RecordedCommand, timeout_s: float | None) -> Result:
-        shell = self._ready_shell(recorded)
-        is_traced = self._scope.is_traced
-        ports = set[int]() if is_traced else listening_ports()
-        processes = set[int]() if is_traced else set(descendants(shell.process.pid, self._token))
-        began = time.monotonic()
-        shell.start(recorded.number, recorded.text)
-        status = shell.finished(recorded.number, timeout_s)
-        timed_out = status is None and shell.process.poll() is None and not shell.tracer_lost
-        if timed_out:
-            self._kill(recorded, shell, processes)
-        recorded.ended = time.monotonic()
-        if status is None:
-            status = self._end_shell(recorded, shell)
-        elif is_traced:
-            self._wait_for_mark(recorded, shell)
-        else:
-            recorded.opened = listening_ports() - ports
-            alive = descendants(shell.process.pid, self._token)
-            recorded.started = {alive[pid] for pid in alive.keys() - processes}
-        return self._result(recorded, shell, status, began, timed_out=timed_out)
-
-    def _wait_for_mark(self, recorded: RecordedCommand, shell: TracedProcess) -> None:
-        """Wait until the trace has been read up to the command's end."""
-        with self._pump.changed:
-            self._pump.changed.wait_for(
-                lambda: self._replay.closed == recorded.number or shell.log_ended, TRACER_S
-            )
-
-    def _by_itself(
-        self, recorded: RecordedCommand, argv: Sequence[str], timeout_s: float | None
-    ) -> Result:
-        ports = set[int]() if self._scope.is_traced else listening_ports()
-        began = time.monotonic()
-        place = os.path.join(recorded.cwd, argv[0]) if "/" in argv[0] else argv[0]
-        if shutil.which(place, path=self._tracing.env.get("PATH")) is None:
-            recorded.ended = began
-            return Result("", f"{argv[0]}: no such program\n", 127, 0.0)
-        process = TracedProcess(argv, self._tracing, cwd=recorded.cwd, command=recorded.number)
-        self._processes.append(process)
-        timed_out = not process.wait(timeout_s)
-        if timed_out:
-            self._kill(recorded, process, set())
-            process.wait(TRACER_S)
-        recorded.ended = time.monotonic()
-        if not self._scope.is_traced:
-            recorded.opened = listening_ports() - ports
-        return self._result(recorded, process, process.status, began, timed_out=timed_out)
-
-    def _result(
-        self,
-        recorded: RecordedCommand,
-        process: TracedProcess,
-        status: int | None,
-        began: float,
-        *,
-        timed_out: bool,
-    ) -> Result:
-        with self._pump.changed:
-            outputs = {"stdout": process.stdout, "stderr": process.stderr}
-            texts = {name: output.text() for name, output in outputs.items()}
-            recorded.left_out = {
-                name: output.left_out for name, output in outputs.items() if output.left_out
-            }
-        duration_s = (recorded.ended or began) - began
-        if LEAK_SANITIZER in texts["stderr"]:
-            recorded.reasons.add("lsan_under_ptrace")
-        if process.tracer_lost:
-            recorded.reasons.add("tracer_lost")
-        if timed_out:
-            recorded.reasons.add("timed_out")
-        return Result(**texts, exit_code=status, duration_s=duration_s, timed_out=timed_out)
-
-    def _ready_shell(self, recorded: RecordedCommand) -> Shell:
-        if self._shell is None:
-            if any(isinstance(process, Shell) for process in self._processes):
-                recorded.reasons.add("shell_restarted")
-            places = (self._cwd, self._start, "/")
-            recorded.cwd = next(place for place in places if Path(place).is_dir())
-            self._shell = Shell(self._marker, self._tracing, cwd=recorded.cwd)
-            self._processes.append(self._shell)
-        return self._shell
-
-    def _end_shell(self, recorded: RecordedCommand, shell: Shell) -> int | None:
-        """Take leave of a shell that ended within a command, or hangs; the next is a new one."""
-        if shell.process.poll() is None:
-            kill([*descendants(shell.process.pid, self._token), shell.process.pid])
-        shell.wait(TRACER_S)
-        with self._pump.changed:
-            if shell.log_ended and self._scope.is_traced:
-                self._replay.lose(recorded.number)
-            else:
-                self._replay.close_window()
-        recorded.reasons.add("shell_ended")
-        self._cwd, self._shell = shell.cwd, None
-        shell.close()
-        return shell.status
-
-    def _kill(self, recorded: RecordedCommand, process: TracedProcess, spared: set[int]) -> None:
-        """Kill what the command started, again and again until nothing is left of it.
-
-        The shell goes first: it would run the rest of the command.
-        """
-        own = process.process.pid
-        kill([own])
-        for _ in range(KILL_ROUNDS):
-            with self._pump.changed:
-                alive = {part.pid for part in self._replay.alive(recorded.number)}
-            if not self._scope.is_traced:
-                alive |= descendants(own, self._token).keys() - spared
-            if not alive:
-                return
-            kill(sorted(alive))
-            with self._pump.changed:
-                self._pump.changed.wait(0.02)
 
     # What became of the files.
 
@@ -358,8 +227,8 @@ class Recorder:
             command = self._commands[found.command]
             command.reasons |= {found.reason} - {""}
             for name in found.names:
-                if self._scope.keep.keeps(name):
-                    command.take(self._scope.as_given(name), found.change)
+                if self._roots.keeps(name):
+                    command.take(self._roots.as_given(name), found.change)
         return nobodys
 
     def _settle(self) -> None:
@@ -411,7 +280,7 @@ class Recorder:
         about: dict[str, Any] = {
             "level": self.tracer.level,
             "strace": self.tracer.version,
-            "work_roots": [as_text(root) for root in self._work_roots],
+            "work_roots": [as_text(root) for root in self._roots.given],
         }
         if self._verifier:
             touched = self._replay.of(self._verifier.number)
@@ -426,28 +295,4 @@ class Recorder:
             return
         self._settle()
         self._is_closed = True
-        for _ in range(KILL_ROUNDS):
-            with self._pump.changed:
-                left = {
-                    part.pid for number in self._commands for part in self._replay.alive(number)
-                }
-            for process in self._processes:
-                if process.process.poll() is None:
-                    left |= {process.process.pid, *descendants(process.process.pid, self._token)}
-            if not left:
-                break
-            kill(sorted(left))
-            time.sleep(0.01)
-        if self._shell:
-            self._shell.close()
-        self._pump.close()
-
-
-def _outermost(roots: Sequence[str]) -> list[str]:
-    """Leave out what lies within another root."""
-    unique = list(dict.fromkeys(roots))
-    return [
-        root
-        for root in unique
-        if not any(PathFilter(work_roots=(other,)).keeps(root) for other in unique if other != root)
-    ]
+        self._runner.close(self._commands)

@@ -15,7 +15,7 @@ import pytest
 from rollgraph.graph import RecorderError, RecordError
 from rollgraph.graph.parsing import parse_record
 from rollgraph.ingest.recorder import Recorder, append_records
-from rollgraph.ingest.recorder.recorder import LEAK_SANITIZER
+from rollgraph.ingest.recorder.running import LEAK_SANITIZER
 
 LEVELS = ["strace+seccomp", "strace", "sweep"]
 
