@@ -117,14 +117,25 @@ def _grid(observation: str) -> str | None:
     best: list[str] = []
     rows: list[str] = []
     for line in [*observation.splitlines(), ""]:
-        row = "".join(line.split())
-        if len(row) > 2 and _CELLS.issuperset(row):
-            rows.append(row)
-        elif "#" in line and len(line.strip()) > 2 and _CLASSIC_CELLS.issuperset(line):
+        if _is_row(line):
             rows.append(line.rstrip())
         else:
             best, rows = max(best, rows, key=len), []
+    if _is_spaced(best):
+        best = ["".join(row.split()) for row in best]
     return "\n".join(best) if len(best) > 2 else None
+
+
+def _is_row(line: str) -> bool:
+    cells = set(line) - {" ", "\t"}
+    is_classic = "#" in cells and _CLASSIC_CELLS.issuperset(cells)
+    return len(line.strip()) > 2 and (_CELLS.issuperset(cells) or is_classic)
+
+
+def _is_spaced(rows: Sequence[str]) -> bool:
+    """Whether cells stand apart, all by the same space; if not, a space is a cell of its own."""
+    gaps = {gap for row in rows for gap in re.split(r"\S", row.strip())[1:-1]}
+    return len(gaps) == 1 and "" not in gaps
 
 
 def search(rollout: Rollout, prune: bool) -> Sequence[str | None]:  # noqa: ARG001

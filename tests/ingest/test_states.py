@@ -115,6 +115,19 @@ def test_sokoban_reads_the_grid_and_nothing_else():
     assert keys[0] == keys[1] == classic
 
 
+def test_a_sokoban_floor_of_blanks_is_kept_and_only_space_between_cells_is_not():
+    left, right = "#####\n#P  #\n#X O#\n#####", "#####\n#  P#\n#X O#\n#####"
+    keys = States("sokoban").keys(rollout([left, right], ["right"]))
+    assert keys == (left, right)
+    pillars = "#######\n# # #@#\n#$   .#\n#######"
+    moved = pillars.replace("#@#", "#+#")
+    assert States("sokoban").keys(rollout([pillars, moved], ["up"])) == (pillars, moved)
+    spaced = "# # # #\n# P O #\n# # # #"
+    tabs = spaced.replace(" ", " \t ")
+    keys = States("sokoban").keys(rollout([spaced, tabs, "####\n#PO#\n####"], ["a", "b"]))
+    assert set(keys) == {"####\n#PO#\n####"}
+
+
 def test_search_is_the_set_of_documents_seen_so_far():
     def searched(*pages):
         documents = [{"page": page, "paragraph": 0} for page in pages]
