@@ -2,7 +2,7 @@
 
 
 def state_record(rollout: dict, task: str = "t", group: str = "g") -> dict:
-    """Make a record of a rollout with `id` and T + 1 `states`.
+    """Make a record of a rollout with `id` and T + 1 `states`; None: not known.
 
     And with what there is of `actions`, `success`, `outcome`, `rewards` and `invalid` (how many
     actions were not accepted).
