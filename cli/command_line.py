@@ -8,6 +8,7 @@ import typer
 
 from ..graph import RollgraphError
 from .demo import demo
+from .games import play_games
 from .printing import complain
 from .questions import credit_rollouts, explain_command, list_queries, run_query, stats
 from .recording import doctor, record_session
@@ -63,6 +64,7 @@ for _name, _command in {
     "schema": schema,
     "export": export_records,
     "rebuild": rebuild_graph,
+    "play": play_games,
     "demo": demo,
 }.items():
     app.command(_name)(_command)

@@ -3,6 +3,7 @@
 RollgraphError
 ├── RecordError           one record is not valid: its field, what was found, what was expected
 ├── IngestError           a source cannot be read at all
+├── GameError             a game cannot be played as asked
 ├── RecorderError         a session cannot be recorded as asked
 ├── StoreError            a store cannot be opened, read or written
 │   ├── UncertainWriteError   a server went away, and may have written a transaction or not
@@ -35,6 +36,10 @@ class RecordError(RollgraphError):
 
 class IngestError(RollgraphError):
     """A source cannot be read at all."""
+
+
+class GameError(RollgraphError):
+    """A game cannot be played as asked."""
 
 
 class RecorderError(RollgraphError):

@@ -25,7 +25,7 @@ def rollgraph(store_url, log_folder, monkeypatch, capfdbinary):
     log = ["--log", str(log_folder)] if log_folder else []
 
     def run(name, *arguments, text=True):
-        no_store = ("queries", "schema", "demo", "record", "doctor", "--version")
+        no_store = ("queries", "schema", "demo", "play", "record", "doctor", "--version")
         with_log = [] if name in no_store or "--store" in arguments else log
         monkeypatch.setattr(sys, "argv", ["rollgraph", name, *map(str, arguments), *with_log])
         with pytest.raises(SystemExit) as ended:
@@ -216,6 +216,18 @@ def test_the_schema_is_printed_in_each_form(rollgraph):
     assert "CREATE CONSTRAINT" in rollgraph("schema", "--engine", "neo4j")[1]
     assert "$defs" in json.loads(rollgraph("schema", "--json-schema")[1])
     assert "expected embedded or neo4j, found x" in rollgraph("schema", "--engine", "x")[2]
+
+
+def test_games_are_played_into_a_file_that_can_be_ingested(rollgraph, tmp_path):
+    out = tmp_path / "sokoban.jsonl"
+    status, printed, said = rollgraph("play", "sokoban", "--tasks", "1", "--out", out)
+    assert (status, printed) == (0, "")
+    assert "6 rollouts of 1 tasks, 110 steps, 4 with success" in said
+    assert "6 new" in rollgraph("ingest", out, "--states", "sokoban")[2]
+    status, _, said = rollgraph("play", "chess", "--out", tmp_path / "no.jsonl")
+    assert status == 2
+    assert "expected one of sokoban" in said
+    assert not (tmp_path / "no.jsonl").exists()
 
 
 def test_export_gives_the_records_back(demo_store, tmp_path):

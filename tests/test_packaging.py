@@ -24,6 +24,7 @@ def test_the_wheel_holds_every_module_query_and_data_file(tmp_path):
     data = [
         *(ROOT / "queries").glob("*.cypher"),
         ROOT / "ingest/demo_rollouts.jsonl",
+        *(ROOT / "ingest/games").glob("*_rollouts.jsonl"),
         ROOT / "py.typed",
     ]
     assert found == {f"rollgraph/{path.relative_to(ROOT)}" for path in [*modules, *data]}
