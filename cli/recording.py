@@ -1,6 +1,9 @@
 """The commands that run and record other commands."""
 
+import signal
 import sys
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -47,30 +50,19 @@ def record_session(
     """Record what the commands of a shell touch: a session of bash, a script, or one command."""
     if (script is None) == (command is None):
         raise RecorderError("record: expected either --script FILE or -- COMMAND, such as -- bash")
-    with Recorder(task, work_roots=[str(root) for root in work_root]) as recorder:
-        if script:
-            try:
-                text = script.read_bytes().decode("utf-8", "surrogateescape")
-            except OSError as error:
-                raise RecorderError(f"{script}: cannot be read ({error.strerror})") from error
-            lines = (f"{line}\n" for line in text.split("\n"))
+    lines = _lines(script) if script else sys.stdin
+    with (
+        Recorder(task, work_roots=[str(root) for root in work_root]) as recorder,
+        _appended(recorder, to, group=group, description=description),
+    ):
+        if script or (command == ["bash"] and not sys.stdin.isatty()):
             run_script(recorder, lines, timeout_s=timeout, on_result=_show_result)
-        elif command == ["bash"] and sys.stdin.isatty():
-            recorder.terminal()
         elif command == ["bash"]:
-            run_script(recorder, sys.stdin, timeout_s=timeout, on_result=_show_result)
+            recorder.terminal()
         else:
             run_command(recorder, command or [], timeout_s=timeout, on_result=_show_result)
         if verifier:
             _show_result(recorder.verify(verifier, timeout_s=timeout))
-        rollout = recorder.rollout(**({"group": group} if group else {}))
-    about = {"type": "task", "id": task, "description": description}
-    append_records(to, [about, rollout] if description else [rollout])
-    reward = f", reward {rollout['reward']:g}" if "reward" in rollout else ""
-    err.print(
-        f"{to}: {rollout['id']}, {len(rollout['steps'])} steps{reward}; "
-        f"level {recorder.tracer.level}", markup=False, highlight=False, soft_wrap=True,
-    )  # fmt: skip
 
 
 def doctor() -> None:
@@ -78,6 +70,46 @@ def doctor() -> None:
     rows = pd.DataFrame(tracer_levels(), columns=["level", "found", "what to do"])
     out.print(frame_table(rows))
     raise typer.Exit(int(best_tracer().level == "sweep"))
+
+
+def _lines(script: Path) -> Iterable[str]:
+    try:
+        text = script.read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        raise RecorderError(f"{script}: cannot be read ({error.strerror})") from error
+    return (f"{line}\n" for line in text.split("\n"))
+
+
+@contextmanager
+def _appended(
+    recorder: Recorder, to: Path, *, group: str | None, description: str | None
+) -> Generator[None]:
+    """Append the rollout to a file at the end, even where an error or a signal brings it."""
+
+    def append() -> None:
+        rollout = recorder.rollout(**({"group": group} if group else {}))
+        about = {"type": "task", "id": recorder.task, "description": description}
+        append_records(to, [about, rollout] if description else [rollout])
+        reward = f", reward {rollout['reward']:g}" if "reward" in rollout else ""
+        err.print(
+            f"{to}: {rollout['id']}, {len(rollout['steps'])} steps{reward}; "
+            f"level {recorder.tracer.level}", markup=False, highlight=False, soft_wrap=True,
+        )  # fmt: skip
+
+    def stop(number: int, _: object) -> None:
+        sys.exit(128 + number)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    except BaseException:
+        if recorder.rollout()["steps"]:
+            append()
+        raise
+    finally:
+        for number, action in before.items():
+            signal.signal(number, action)
+    append()
 
 
 def _show_result(result: Result) -> None:

@@ -13,7 +13,7 @@ from .contents import Change, Contents
 from .line_diff import Ranges
 from .processes import Touched
 from .roots import WorkRoots
-from .tracer import Level
+from .tracer import Tracer
 
 _TABLE_OF_PORTS = re.compile(r"/proc/(?:self/|\d+/)?net/(?:tcp|udp)6?$")
 
@@ -73,14 +73,14 @@ class RecordedCommand:
 class Scope:
     """What every record of a session is made with."""
 
-    level: Level
+    tracer: Tracer
     roots: WorkRoots
     contents: Contents
 
     @property
     def is_traced(self) -> bool:
         """Whether calls are known; else only files, ports and processes are."""
-        return self.level != "sweep"
+        return self.tracer.level != "sweep"
 
     def command(self, command: RecordedCommand, touched: Touched) -> dict[str, Any]:
         """Return a command of the rollout format."""
@@ -129,12 +129,25 @@ class Scope:
             "processes": sorted(touched.inspected),
         }
 
+    def about(self, verifier: dict[str, Any] | None, between: set[str]) -> dict[str, Any]:
+        """Say how a session was recorded: its verifier's fidelity, and what was nobody's change."""
+        about: dict[str, Any] = {
+            "level": self.tracer.level,
+            "strace": self.tracer.version,
+            "work_roots": [as_text(root) for root in self.roots.given],
+        }
+        if verifier:
+            about["verifier"] = verifier
+        if between:
+            about["changed_between_commands"] = _texts(between)
+        return about
+
     def fidelity(self, command: RecordedCommand, touched: Touched) -> dict[str, Any]:
         """Say how far a record can be trusted: the level, and reasons for doubt."""
         reasons = command.reasons | touched.reasons
         if not self.contents.is_swept:
             reasons.add("too_many_files_to_sweep")
-        found: dict[str, Any] = {"level": self.level, "reasons": sorted(reasons)}
+        found: dict[str, Any] = {"level": self.tracer.level, "reasons": sorted(reasons)}
         if command.whole:
             found["whole_file"] = {
                 as_text(name): why for name, why in sorted(command.whole.items())

@@ -11,7 +11,8 @@ import os
 import secrets
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -67,7 +68,7 @@ class Recorder:
         self._start = os.path.abspath(expect_folder(cwd)) if cwd else self._roots.given[0]
         self.tracer = tracer_at(level) if level else best_tracer()
         self._contents = Contents(self._roots.outermost)
-        self._scope = Scope(self.tracer.level, self._roots, self._contents)
+        self._scope = Scope(self.tracer, self._roots, self._contents)
         self._pump = Pump()
         self._token = f"rollgraph-{secrets.token_hex(8)}"
         self._marker = f"/.{self._token}"
@@ -102,7 +103,7 @@ class Recorder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close it."""
+        """Close it; what was recorded can still be read."""
         self.close()
 
     # Running.
@@ -134,10 +135,11 @@ class Recorder:
         if not self._step_is_open:
             self._steps.append(({}, []))
         self._steps[-1][1].append(recorded.number)
-        if isinstance(command, str):
-            result = self._runner.in_shell(recorded, timeout_s)
-        else:
-            result = self._runner.by_itself(recorded, list(command), timeout_s)
+        with self._kept(recorded):
+            if isinstance(command, str):
+                result = self._runner.in_shell(recorded, timeout_s)
+            else:
+                result = self._runner.by_itself(recorded, list(command), timeout_s)
         self._end(recorded, result)
         return result
 
@@ -168,7 +170,6 @@ class Recorder:
             self._marker, self._tracing, cwd=self._runner.cwd, begun=begun, ended=ended
         )
         terminal.run()
-        self._runner.add(terminal.process)
 
     def verify(self, command: str, *, timeout_s: float | None = None) -> Result:
         """Run the verifier in a shell of its own, and take the reward from it.
@@ -182,7 +183,8 @@ class Recorder:
         self._settle()
         self._shadowed = set(map(self._roots.as_given, self._look(None, must_sweep=True)))
         recorded = self._verifier = self._begin(command, self._start)
-        result = self._runner.by_itself(recorded, ["bash", "-c", command], timeout_s)
+        with self._kept(recorded):
+            result = self._runner.by_itself(recorded, ["bash", "-c", command], timeout_s)
         self._end(recorded, result)
         touched = self._replay.of(recorded.number)
         self._reward, doubt = reward_of(result, {*touched.ever_changed, *recorded.writes})
@@ -197,6 +199,16 @@ class Recorder:
         number = len(self._commands) + 1
         self._commands[number] = RecordedCommand(number, text, cwd, time.time())
         return self._commands[number]
+
+    @contextmanager
+    def _kept(self, recorded: RecordedCommand) -> Generator[None]:
+        """Keep what a command did until an exception, such as Ctrl-C, which ends it."""
+        try:
+            yield
+        except BaseException:
+            self._runner.abandon(recorded)
+            self._look(recorded)
+            raise
 
     # What became of the files.
 
@@ -271,23 +283,12 @@ class Recorder:
             record["verifier"] = self._scope.verifier(
                 self._verifier, of(self._verifier.number), opened, self._shadowed
             )
-        about = {"recorder": self._about(), **fields.pop("metadata", {})}
+        doubts = self._verifier and self._scope.fidelity(self._verifier, of(self._verifier.number))
+        about = self._scope.about(doubts, self._between)
+        about = {"recorder": about, **fields.pop("metadata", {})}
         record |= {"metadata": about, **fields}
         parse_record(json.dumps(record))
         return record
-
-    def _about(self) -> dict[str, Any]:
-        about: dict[str, Any] = {
-            "level": self.tracer.level,
-            "strace": self.tracer.version,
-            "work_roots": [as_text(root) for root in self._roots.given],
-        }
-        if self._verifier:
-            touched = self._replay.of(self._verifier.number)
-            about["verifier"] = self._scope.fidelity(self._verifier, touched)
-        if self._between:
-            about["changed_between_commands"] = sorted(map(as_text, self._between))
-        return about
 
     def close(self) -> None:
         """End the shell and everything that the commands left running."""

@@ -31,23 +31,22 @@ class Runner:
         self._pump, self._replay = tracing.pump, tracing.replay
         self._is_traced = tracing.tracer.level != "sweep"
         self._shell: Shell | None = None
-        self._processes: list[TracedProcess] = []
+        self._running: tuple[TracedProcess, set[int]] | None = None
+        """The process that a command runs in, and untraced processes that are not its own."""
 
     @property
     def folder(self) -> str:
         """Where the next command of the shell starts."""
         return self._shell.cwd if self._shell else self.cwd
 
-    def add(self, process: TracedProcess) -> None:
-        """Take in a process that was started elsewhere, to be ended with the others."""
-        self._processes.append(process)
-
     def in_shell(self, recorded: RecordedCommand, timeout_s: float | None) -> Result:
         """Run a command in the session's shell."""
+        self._running = None
         shell = self._ready_shell(recorded)
         ports, processes = set[int](), set[int]()
         if not self._is_traced:
             ports, processes = listening_ports(), set(descendants(shell.process.pid, self._token))
+        self._running = shell, processes
         began = time.monotonic()
         shell.start(recorded.number, recorded.text)
         status = shell.finished(recorded.number, timeout_s)
@@ -69,6 +68,7 @@ class Runner:
         self, recorded: RecordedCommand, argv: Sequence[str], timeout_s: float | None
     ) -> Result:
         """Run a program by itself, in the command's folder."""
+        self._running = None
         ports = set[int]() if self._is_traced else listening_ports()
         began = time.monotonic()
         place = os.path.join(recorded.cwd, argv[0]) if "/" in argv[0] else argv[0]
@@ -76,7 +76,7 @@ class Runner:
             recorded.ended = began
             return Result("", f"{argv[0]}: no such program\n", 127, 0.0)
         process = TracedProcess(argv, self._tracing, cwd=recorded.cwd, command=recorded.number)
-        self._processes.append(process)
+        self._running = process, set()
         timed_out = not process.wait(timeout_s)
         if timed_out:
             self._kill(recorded, process, set())
@@ -85,6 +85,21 @@ class Runner:
         if not self._is_traced:
             recorded.opened = listening_ports() - ports
         return self._result(recorded, process, process.status, began, timed_out=timed_out)
+
+    def abandon(self, recorded: RecordedCommand) -> None:
+        """Kill a command that is no longer waited for, and its shell; keep what it printed."""
+        recorded.reasons.add("interrupted")
+        if self._running is None:
+            return
+        process, spared = self._running
+        self._kill(recorded, process, spared)
+        began = recorded.started_at - time.time() + time.monotonic()
+        recorded.ended = time.monotonic()
+        if isinstance(process, Shell):
+            self._end_shell(recorded, process)
+        else:
+            process.wait(TRACER_S)
+        recorded.result = self._result(recorded, process, process.status, began, timed_out=False)
 
     def wait_for_mark(self, recorded: RecordedCommand, shell: TracedProcess) -> None:
         """Wait until the trace has been read up to the command's end."""
@@ -119,12 +134,11 @@ class Runner:
 
     def _ready_shell(self, recorded: RecordedCommand) -> Shell:
         if self._shell is None:
-            if any(isinstance(process, Shell) for process in self._processes):
+            if any(isinstance(process, Shell) for process in self._tracing.processes):
                 recorded.reasons.add("shell_restarted")
             places = (self.cwd, self._start, "/")
             recorded.cwd = next(place for place in places if Path(place).is_dir())
             self._shell = Shell(self._marker, self._tracing, cwd=recorded.cwd)
-            self._processes.append(self._shell)
         return self._shell
 
     def _end_shell(self, recorded: RecordedCommand, shell: Shell) -> int | None:
@@ -165,7 +179,7 @@ class Runner:
         for _ in range(KILL_ROUNDS):
             with self._pump.changed:
                 left = {part.pid for number in commands for part in self._replay.alive(number)}
-            for process in self._processes:
+            for process in self._tracing.processes:
                 if process.process.poll() is None:
                     left |= {process.process.pid, *descendants(process.process.pid, self._token)}
             if not left:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 
 from .pump import Output
-from .traced import TracedProcess, Tracing
+from .traced import TracedProcess, Tracing, kill
 
 _MARK = re.compile(rb"\x1b\]6973;(begin|end)\x07")
 _PART_OF_MARK = re.compile(rb"\x1b(?:\][0-9;a-z]{0,10})?$")
@@ -97,19 +97,26 @@ class Terminal:
         """Pass on what the user types until the shell ends."""
         user = sys.stdin.fileno()
         is_open = True
-        with _raw(user), _resized(user, self._slave):
-            self._start()
-            while self.process.process.poll() is None:
-                ready, _, _ = select.select(
-                    [self._wakes, *([user] if is_open else [])], [], [], 0.2
-                )
-                if user in ready:
-                    typed = os.read(user, 1024)
-                    is_open = bool(typed)
-                    self._type(typed or b"\x04")
-                if self._wakes in ready:
-                    os.read(self._wakes, 4096)
-                self._record()
+        try:
+            with _raw(user), _resized(user, self._slave):
+                self._start()
+                while self.process.process.poll() is None:
+                    ready, _, _ = select.select(
+                        [self._wakes, *([user] if is_open else [])], [], [], 0.2
+                    )
+                    if user in ready:
+                        typed = os.read(user, 1024)
+                        is_open = bool(typed)
+                        self._type(typed or b"\x04")
+                    if self._wakes in ready:
+                        os.read(self._wakes, 4096)
+                    self._record()
+        finally:
+            self._finish()
+
+    def _finish(self) -> None:
+        """Record what is left, whether the shell has ended or is left alone by an exception."""
+        kill([self.process.process.pid] if self.process.process.poll() is None else [])
         self.process.wait(1.0)
         self._record()
         if self._running:  # the command that ended the shell

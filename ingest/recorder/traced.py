@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fcntl import F_DUPFD_CLOEXEC, F_SETPIPE_SZ, fcntl
 
 from ...graph.errors import RecorderError
@@ -40,6 +40,8 @@ class Tracing:
     """Which absolute names of files matter; calls that only look at others are passed over."""
     output_limit: int
     """Bytes of each output of a command that are kept."""
+    processes: list["TracedProcess"] = field(default_factory=list["TracedProcess"])
+    """All that were started, whatever became of them."""
 
 
 class TracedProcess:
@@ -87,6 +89,7 @@ class TracedProcess:
                 os.close(err_end)
                 for fd, callback in self._ends.items():
                     self._pump.add(fd, callback)
+            tracing.processes.append(self)
             self.root = self._replay.root(self.process.pid, cwd, command)
             # The name of the pipe goes with the folder, once the tracer has opened it.
             self._wait(lambda: self._keeper is None or self.process.poll() is not None, TRACER_S)

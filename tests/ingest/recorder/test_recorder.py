@@ -4,46 +4,17 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
 from rollgraph.graph import RecorderError, RecordError
 from rollgraph.graph.parsing import parse_record
-from rollgraph.ingest.recorder import Recorder, append_records
+from rollgraph.ingest.recorder import Recorder
 from rollgraph.ingest.recorder.running import LEAK_SANITIZER
 
-LEVELS = ["strace+seccomp", "strace", "sweep"]
-
-
-@pytest.fixture
-def root(tmp_path):
-    folder = tmp_path / "root"
-    folder.mkdir()
-    (folder / "a.txt").write_text("one\ntwo\n")
-    return folder
-
-
-@pytest.fixture(params=LEVELS)
-def rec(request, root):
-    with Recorder("t", work_roots=[root], level=request.param) as recorder:
-        yield recorder
-
-
-def recorded(recorder, at=-1):
-    return recorder.rollout()["steps"][at]["commands"][-1]
-
-
-def reasons(command):
-    return command["metadata"]["fidelity"]["reasons"]
-
-
-def rel(root, paths):
-    return sorted(os.path.relpath(path, root) for path in paths)
+from .rollouts import LEVELS, reasons, recorded, rel
 
 
 def test_the_shell_keeps_its_state_from_command_to_command(rec, root):
@@ -272,107 +243,6 @@ def test_recorders_of_several_threads_do_not_mix(tmp_path):
             assert printed == [f"{name}{at}\n" for at in range(25)]
 
 
-# What a session survives.
-
-
-def running(arguments):
-    found = subprocess.run(["pgrep", "-xf", arguments], capture_output=True, check=False, text=True)
-    return found.stdout.split()
-
-
-def test_a_command_that_never_ends_is_killed_with_its_whole_tree(rec, root):
-    sleep = f"sleep 98{LEVELS.index(rec.tracer.level)}"
-    started = time.monotonic()
-    result = rec.run(
-        f"echo before > b; echo out; (setsid {sleep} & ) ; {sleep} | cat", timeout_s=1.5
-    )
-    assert result.timed_out
-    assert time.monotonic() - started < 15
-    assert result.stdout == "out\n"
-    assert not running(sleep)
-    assert rec.run("echo on").stdout == "on\n"
-    command = recorded(rec, 0)
-    assert command["exit_code"] == 137
-    assert rel(root, [w["path"] for w in command["writes"]]) == ["b"]
-    assert "timed_out" in reasons(command)
-
-
-def test_what_comes_after_a_command_that_is_killed_does_not_run(rec):
-    rec.run("sleep 50; rm a.txt; echo x > marker", timeout_s=0.5)
-    assert rec.run("ls").stdout == "a.txt\n"
-
-
-def test_a_shell_that_hangs_by_itself_is_replaced(rec):
-    result = rec.run("while :; do :; done", timeout_s=0.5)
-    assert result.timed_out
-    assert result.exit_code == 137
-    assert rec.run("echo on").stdout == "on\n"
-
-
-def test_a_verifier_that_never_ends_gives_no_reward(rec):
-    assert rec.verify("sleep 987", timeout_s=0.5).timed_out
-    assert "reward" not in rec.rollout()
-
-
-def test_head_and_tail_of_a_huge_output_are_kept(rec):
-    began = time.monotonic()
-    result = rec.run("echo first; head -c 1000000000 /dev/zero | tr '\\0' x; echo; echo last >&2")
-    assert time.monotonic() - began < 120
-    assert len(result.stdout) < 1_100_000
-    assert result.stdout.startswith("first\nxxx")
-    assert "bytes left out ...]" in result.stdout
-    assert result.stderr == "last\n"
-    left_out = recorded(rec)["metadata"]["fidelity"]["bytes_left_out"]["stdout"]
-    assert left_out == 1_000_000_007 - (1 << 20)
-
-
-def test_output_that_fits_is_whole(root):
-    with Recorder("t", work_roots=[root], output_limit=1_000) as rec:
-        for size in (0, 1, 499, 500, 501, 999, 1_000):
-            assert rec.run(f"printf '%{size}s' ''" if size else "true").stdout == " " * size
-        assert "[... 1 bytes left out ...]" in rec.run("printf '%1001s' ''").stdout
-
-
-def test_a_thousand_processes_are_followed(rec):
-    result = rec.run(
-        "for i in $(seq 1000); do (echo $i >> all) & done; wait; sort -n all | uniq | wc -l"
-    )
-    assert result.stdout.strip() == "1000"
-    (write,) = recorded(rec)["writes"]
-    assert write["lines"] == [[1, 1000]]
-
-
-def test_a_killed_shell_leaves_what_it_wrote(rec, root):
-    rec.run("echo x > x; kill -9 $$")
-    assert rel(root, [w["path"] for w in recorded(rec, 0)["writes"]]) == ["x"]
-    assert rec.run("echo on").stdout == "on\n"
-
-
-@pytest.mark.parametrize("level", LEVELS[:2])
-def test_a_killed_tracer_is_noticed_and_its_writes_are_found(root, level):
-    with Recorder("t", work_roots=[root], level=level) as rec:
-        rec.run("true")
-        rec.run(
-            "echo x > x; tracer=$(sed -n 's/TracerPid:\\t*//p' /proc/self/status); "
-            "kill -9 $tracer; echo y > y; sleep 0.1",
-            timeout_s=20,
-        )
-        assert rec.run("echo on > on; echo on").stdout == "on\n"
-        rollout = rec.rollout()
-        lost = rollout["steps"][1]["commands"][0]
-        assert "tracer_lost" in reasons(lost)
-        assert "x" in rel(root, [w["path"] for w in lost["writes"]])
-        after = rollout["steps"][2]["commands"][0]
-        assert rel(root, [w["path"] for w in after["writes"]]) == ["on"]
-
-
-def test_closing_ends_what_commands_left_running(rec):
-    sleep = f"sleep 97{LEVELS.index(rec.tracer.level)}"
-    rec.run(f"{sleep} & setsid nohup {sleep} > /dev/null 2>&1 &")
-    rec.close()
-    assert not running(sleep)
-
-
 def test_leak_sanitizers_failure_under_a_tracer_is_said(rec):
     rec.run(f"echo '{LEAK_SANITIZER}' >&2")
     assert reasons(recorded(rec)) == ["lsan_under_ptrace"]
@@ -389,21 +259,6 @@ def test_two_recorders_do_not_mix(tmp_path):
         second.run("echo 2 > y")
         assert rel(tmp_path, [w["path"] for w in recorded(first)["writes"]]) == ["a/x"]
         assert rel(tmp_path, [w["path"] for w in recorded(second)["writes"]]) == ["b/y"]
-
-
-def test_many_recorders_leave_no_open_files(root):
-    def count():
-        return len(list(Path("/proc/self/fd").iterdir()))
-
-    with Recorder("t", work_roots=[root]) as rec:
-        rec.run("true")
-    before = count()
-    for _ in range(5):
-        with Recorder("t", work_roots=[root]) as rec:
-            rec.run("exit 1")
-            rec.run("true")
-            rec.verify("true")
-    assert count() <= before
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
@@ -433,41 +288,3 @@ def test_a_plain_user_can_record(root, level):
 def test_a_work_root_must_be_a_folder(roots):
     with pytest.raises(RecorderError, match="folder, found none"):
         Recorder("t", work_roots=roots)
-
-
-@pytest.fixture
-def full_disk(tmp_path):
-    """Mount a disk of 64 KiB, and fill it."""
-    folder = tmp_path / "full"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "none", folder],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if mounted.returncode:
-        pytest.skip(f"no disk can be mounted here: {mounted.stderr.strip()}")
-    (folder / "old").write_text("one\n")
-    with suppress(OSError), open(folder / "filler", "wb", buffering=0) as file:
-        while True:
-            file.write(b"x" * 4096)
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
-
-
-def test_a_full_disk_stops_no_session(full_disk, root, monkeypatch):
-    monkeypatch.setenv("TMPDIR", str(full_disk))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    with Recorder("t", work_roots=[full_disk, root]) as rec:
-        assert rec.run("for i in $(seq 2000); do : < old; done; echo on").stdout == "on\n"
-        assert rec.run("echo more > new").exit_code == 1
-        rec.run(f"cat old > {root}/copy")
-        rollout = rec.rollout()
-    command = rollout["steps"][2]["commands"][0]
-    assert command["writes"] == [{"path": f"{root}/copy", "lines": [[1, 1]]}]
-    assert "reads" not in command or command["reads"] == [f"{full_disk}/old"]
-
-
-def test_a_rollout_file_on_a_full_disk_stays_as_it_was(full_disk):
-    with pytest.raises(RecorderError, match="No space left"):
-        append_records(full_disk / "old", [{"type": "task", "id": "x" * 100_000}])
-    assert (full_disk / "old").read_text() == "one\n"
