@@ -60,8 +60,8 @@ def _probe(lineage: Lineage, process: Process, call: Call) -> None:
     name = lineage.name(process, call, dirfd, 0 if dirfd is None else 1, None)
     if name is None:
         return
-    if process.command is None and name.startswith(lineage.marker):
-        lineage.mark(name.removeprefix(lineage.marker))
+    if process.speaks_for_shell and name.startswith(lineage.marker):
+        lineage.mark(process, name.removeprefix(lineage.marker))
         return
     lineage.probe(process, name)
 

@@ -36,7 +36,8 @@ class Lineage:
 
     def root(self, pid: int, cwd: str, command: int | None = None) -> Process:
         """Begin with a process that a tracer starts: the shell, or a command of its own."""
-        process = Process(pid, [cwd], command, is_shell=command is None)
+        is_shell = command is None
+        process = Process(pid, [cwd], command, is_shell=is_shell, speaks_for_shell=is_shell)
         self.live[pid] = process
         return process
 
@@ -61,14 +62,19 @@ class Lineage:
         """Say that the shell is running no command."""
         self.window = None
 
-    def mark(self, mark: str) -> None:
+    def mark(self, process: Process, mark: str) -> None:
         """Take in a mark of the shell: a command begins or ends."""
         kind, _, command = mark.partition("/")
-        if command.isdigit():
-            if kind == "B":
-                self.window = int(command)
-            else:
-                self.window, self.closed = None, int(command)
+        if not command.isdigit():
+            return
+        if kind == "B":
+            self.window = int(command)
+        elif self.window == int(command):
+            self.window, self.closed = None, int(command)
+            # The subshell that says so was forked while the command ran, but is not its own.
+            if process.command is not None:
+                self.of(process.command).processes.remove(process)
+                process.command = None
 
     def touched_by(self, process: Process) -> Touched | None:
         """Return what the command of a process has touched; None: it works for none."""

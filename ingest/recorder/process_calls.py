@@ -53,6 +53,7 @@ def _exec(lineage: Lineage, process: Process, call: Call) -> None:
         lineage.probe(process, name)
         return
     process.program = posixpath.basename(name)
+    process.speaks_for_shell = process.is_shell
     if process.is_shell and lineage.window is None:
         return
     if touched := lineage.touched_by(process):

@@ -71,6 +71,8 @@ class Process:
     program: str = "bash"
     is_thread: bool = False
     is_shell: bool = False
+    speaks_for_shell: bool = False
+    """Whether it is the shell, or a subshell of its that has become no other program."""
     is_alive: bool = True
     started_at: float = field(default_factory=time.monotonic)
     """On the monotonic clock, in seconds."""

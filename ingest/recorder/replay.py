@@ -91,6 +91,7 @@ class Replay(Lineage):
         child.program = parent.program
         child.command = self.window if parent.is_shell else parent.command
         child.held = set(parent.held)
+        child.speaks_for_shell = parent.is_shell
         if child.command is not None and not child.is_thread:
             self.of(child.command).processes.append(child)
         waiting, child.waiting = child.waiting or [], None

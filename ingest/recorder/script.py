@@ -52,18 +52,19 @@ def _is_complete(text: str) -> bool:
         and not _KEYWORD.search(text)
     ):
         return True
-    if _INCOMPLETE.search(_complaints(text)):
+    if _INCOMPLETE.search(complaints(text)):
         return False
     line = text.rstrip("\n")
     # A backslash at the end continues the line, but for one in a comment, which a quote in its
     # place does not open.
-    return not (_CONTINUED.search(line) and _INCOMPLETE.search(_complaints(f"{line[:-1]}'\n")))
+    return not (_CONTINUED.search(line) and _INCOMPLETE.search(complaints(f"{line[:-1]}'\n")))
 
 
 _KEYWORD = re.compile(r"\b(?:if|for|while|until|case|select|function|time|coproc|do|then|else)\b")
 
 
-def _complaints(text: str) -> str:
+def complaints(text: str) -> str:
+    """Return what bash says of a text's syntax; empty: it is right."""
     checked = subprocess.run(
         ["bash", "-n"],
         input=text.encode("utf-8", "surrogateescape"),

@@ -5,6 +5,7 @@ disk can fill up with them.
 """
 
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -14,10 +15,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fcntl import F_DUPFD_CLOEXEC, F_SETPIPE_SZ, fcntl
+from typing import Self
 
 from ...graph.errors import RecorderError
 from .pump import Output, Pump
 from .replay import Replay
+from .script import complaints
 from .strace_lines import LineReader
 from .tracer import Tracer
 
@@ -175,7 +178,7 @@ class Shell(TracedProcess):
     def __init__(self, marker: str, tracing: Tracing, *, cwd: str) -> None:
         """Start the shell."""
         self._marker = marker
-        self._status = 0
+        self._ended_with = _Ended(0, [0])
         self._reported = (0, 0)
         self._report = b""
         self.cwd = cwd
@@ -191,19 +194,36 @@ class Shell(TracedProcess):
         os.close(commands)
         os.close(fd)
         self._pump.add(reports, self._take_report)
-        self._send('_rollgraph_status() { return "$1"; }')
 
     def start(self, command: int, text: str) -> None:
         """Begin to run a command."""
         self.new_outputs()
-        fd = self._reports
-        # What the last command ended with is there for this one, unless the shell would end of it.
-        self._send(
-            f"builtin test ! -e {self._marker}/B/{command}; "
-            f"case $- in *e*) : ;; *) _rollgraph_status {self._status} ;; esac; "
-            f"builtin eval {shlex.quote(text)} </dev/null {fd}>&-\n"
-            f"_rollgraph=$?; builtin test ! -e {self._marker}/E/{command}; "
-            f'builtin printf \'%s\\0%s\\0%s\\0\' {command} "$_rollgraph" "${{PWD-}}" >&{fd}'
+        self._send(f"{self._before(command)}; {self._body(text)}\n{self._after(command)}")
+
+    # The shell's own words run in subshells, which neither traps nor `set -x` and `$_` see. What
+    # the last command ended with is there for this one: of a list, only the last member sets off
+    # an ERR trap or ends the shell.
+
+    def _before(self, command: int) -> str:
+        mark = f"builtin test ! -e {self._marker}/B/{command}"
+        first, *rest = self._ended_with.parts
+        pipeline = [f"({mark}; builtin exit {first}) 2>/dev/null"]
+        pipeline += [f"(builtin exit {part}) 2>/dev/null" for part in rest]
+        negation = "! " if self._ended_with.is_negated else ""
+        return f"{negation}{' | '.join(pipeline)}{' && :' if self._ended_with.status else ''}"
+
+    def _body(self, text: str) -> str:
+        """Let bash parse what it can as it stands; `eval` keeps a faulty text from ending it."""
+        around = f"</dev/null {self._reports}>&-"
+        group = f"{{ {text}\n}} {around}"
+        is_whole = "\r" not in text and not complaints(f"{group}\n")
+        return group if is_whole else f"builtin eval {shlex.quote(text)} {around}"
+
+    def _after(self, command: int) -> str:
+        values = f'{command} "$?" "${{PIPESTATUS[*]}} $SHELLOPTS" "${{PWD-}}"'
+        return (
+            f"(builtin printf '%s\\0%s\\0%s\\0%s\\0' {values} >&{self._reports}; "
+            f"builtin test ! -e {self._marker}/E/{command}) 2>/dev/null"
         )
 
     def finished(self, command: int, timeout_s: float | None) -> int | None:
@@ -216,8 +236,7 @@ class Shell(TracedProcess):
             )  # fmt: skip
             if self._reported[0] != command:
                 return None
-            self._status = self._reported[1]
-            return self._status
+            return self._reported[1]
 
     def close(self) -> None:
         """Let the shell have no more commands."""
@@ -231,11 +250,33 @@ class Shell(TracedProcess):
 
     def _take_report(self, data: bytes) -> None:
         self._report += data
-        while self._report.count(b"\0") >= 3:
-            command, status, cwd, self._report = self._report.split(b"\0", 3)
+        while self._report.count(b"\0") >= 4:
+            command, status, statuses, cwd, self._report = self._report.split(b"\0", 4)
             self.drain()
             self._reported = int(command), int(status)
+            self._ended_with = _Ended.of(int(status), statuses)
             self.cwd = os.fsdecode(cwd) or self.cwd
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """What the last command ended with: its status, and that of each part of its last pipeline."""
+
+    status: int
+    parts: list[int]
+    is_negated: bool = False
+
+    @classmethod
+    def of(cls, status: int, told: bytes) -> Self:
+        """Read PIPESTATUS and SHELLOPTS; where they do not make the status, it is by itself."""
+        parts = [int(number) for number in re.findall(rb"\d+", told)] or [status]
+        failed = [part for part in parts if part] if b"pipefail" in told else parts[-1:]
+        made = failed[-1] if failed else 0
+        if status == made:
+            return cls(status, parts)
+        if status == int(not made):
+            return cls(status, parts, is_negated=True)
+        return cls(status, [status])
 
 
 def kill(pids: Iterable[int]) -> None:

@@ -242,10 +242,14 @@ def test_a_process_id_may_come_again():
     assert replay.of(2).changed.keys() == {"/w/a"}
 
 
-def test_only_the_shell_can_mark_the_windows():
+def test_only_the_shell_and_its_own_subshells_can_mark_the_windows():
     replay = replay_of(
         "10 1.1 clone(child_stack=NULL, flags=SIGCHLD) = 11",
+        "11 1.1 clone(child_stack=NULL, flags=SIGCHLD) = 12",
+        '12 1.1 access("/.mark/E/1", F_OK) = -1 ENOENT (No such file)',
+        '11 1.2 execve("/bin/test", ["test"], 0x1 /* 9 vars */) = 0',
         '11 1.2 access("/.mark/E/1", F_OK) = -1 ENOENT (No such file)',
+        '10 1.2 access("/.mark/E/2", F_OK) = -1 ENOENT (No such file)',
         '10 1.3 unlink("a") = 0',
     )
     assert replay.of(1).changed.keys() == {"/w/a"}
