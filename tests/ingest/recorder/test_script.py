@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rollgraph.graph import RecorderError
+from rollgraph.ingest.recorder import script
 from rollgraph.ingest.recorder.script import complete_commands
 
 
@@ -36,6 +37,14 @@ def commands(text):
         "[[ a == b ||\n c == d ]]",
         "echo a # a comment \\",
         "echo \\\\",
+        "for x in !(a|b); do\n  echo $x\ndone",
+        "true && # goes on\n\n# so\n  echo b",
+        "f()\n# so\n{ echo; }",
+        'cat <<E\nx E\n$(\n"\nE',
+        "x=$(cat <<END\n)\nEND\n) && \\\n  echo",
+        "{\n  if true; then\n    echo 'fi'\n  fi\n} > f",
+        "a=(\n 1 # )\n 2\n)",
+        "echo 'x' \"$y\" > z | cat && ls; ls -a >&2",
         "echo )",
         "echo 'a\fb\u2028c'",
         'echo "unexpected EOF" )',
@@ -113,3 +122,13 @@ def test_no_line_is_lost_and_complete_commands_parse(pieces):
     kept = [line for command in found for line in command.split("\n")]
     lines = iter(text.split("\n"))
     assert all(line in lines for line in kept)
+
+
+def test_bash_is_asked_only_of_lines_that_can_complete_what_is_open(monkeypatch):
+    asked = []
+    complaints = script.complaints
+    monkeypatch.setattr(script, "complaints", lambda *a: asked.append(a) or complaints(*a))
+    body = "it's a line\n" * 5_000
+    found = commands(f"cat <<'EOF'\n{body}EOF\n" + "echo 'a b' \"$x\" > f\n" * 5_000)
+    assert len(found) == 5_001
+    assert len(asked) == 2
