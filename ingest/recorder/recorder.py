@@ -189,6 +189,8 @@ class Recorder:
         touched = self._replay.of(recorded.number)
         self._reward, doubt = reward_of(result, {*touched.ever_changed, *recorded.writes})
         recorded.reasons |= {doubt} - {""}
+        if not self._scope.is_traced:  # no record rather than one that inspected nothing
+            recorded.reasons.add("not_traced")
         return result
 
     def _check_open(self) -> None:

@@ -166,6 +166,7 @@ def test_without_a_trace_there_is_a_reward_and_no_verifier(root):
         rec.verify("true")
         rollout = rec.rollout()
         assert "verifier" not in rollout
+        assert rollout["metadata"]["recorder"]["verifier"]["reasons"] == ["not_traced"]
         assert rollout["reward"] == 1
 
 
