@@ -106,8 +106,6 @@ class Recorder:
         """Close it; what was recorded can still be read."""
         self.close()
 
-    # Running.
-
     def step(self, **fields: Any) -> None:
         """Begin a step: the commands that follow are its own, up to the next call.
 
